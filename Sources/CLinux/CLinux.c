@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <malloc.h>
 #include <signal.h>
 #include <spawn.h>
@@ -14,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -100,6 +102,11 @@ int syncd_pipe(int ends[2]) {
 
 int syncd_open_path(int directory, const char *name) {
     return openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+}
+
+int syncd_is_in_proc(int descriptor) {
+    struct statfs system;
+    return fstatfs(descriptor, &system) != 0 || system.f_type == PROC_SUPER_MAGIC;
 }
 
 int syncd_send_descriptor(int socket, int descriptor, const void *note, size_t length) {

@@ -51,6 +51,7 @@ struct Daemon: Sendable {
         let server: VarlinkServer
         let metrics: MetricsServer
         let running: RunningConfiguration
+        let meters: DaemonMeters
         let stateLock: StateLock
     }
 
@@ -121,7 +122,7 @@ struct Daemon: Sendable {
             server: server,
             metrics: MetricsServer(
                 MetricsSource(configuration.metrics.stores, overview: overview), on: group),
-            running: running, stateLock: stateLock)
+            running: running, meters: meters, stateLock: stateLock)
     }
 
     /// Those for the stores of other users; nil where this process serves all.
@@ -228,8 +229,10 @@ struct Daemon: Sendable {
             }
             await parts.replicator.adopt(configuration)
             parts.running.adopt(configuration)
+            parts.meters.noteReload(failure: nil)
             log.info("reloaded the configuration")
         } catch {
+            parts.meters.noteReload(failure: "\(error)")
             log.error("reload failed, keeping the running configuration: \(error)")
         }
         ServiceManager.ready(status: Self.status(of: parts).line)

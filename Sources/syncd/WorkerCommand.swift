@@ -5,7 +5,8 @@ import Glibc
 import Logging
 
 /// `syncd worker`: what the daemon starts for the stores of another user (``Worker``). Not for
-/// people: without the sockets that it inherits it does nothing.
+/// people: without the sockets that it inherits it does nothing. What the daemon is configured to
+/// do is not for every user: it comes through a pipe, and not in the arguments, which `ps` shows.
 struct WorkerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "worker", abstract: "Serves the stores of one user, for the daemon.",
@@ -14,17 +15,14 @@ struct WorkerCommand: AsyncParsableCommand {
     @Option(help: "Whose stores it serves; shown by ps.")
     var owner: UInt32
 
-    @Option(help: "What the daemon says, in JSON.")
-    var settings: String
-
     func run() async throws {
         _ = syncd_end_with_parent()
-        let settings = try JSONDecoder().decode(WorkerSettings.self, from: Data(settings.utf8))
-        for descriptor in [WorkerSettings.controlDescriptor, WorkerSettings.passingDescriptor] {
+        for descriptor in WorkerSettings.descriptors {
             guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 else {
                 throw ValidationError("only the daemon starts workers")
             }
         }
+        let settings = try WorkerSettings.received()
         // The manager may send these to all processes of a unit, a terminal to all of a group: the
         // daemon decides. With handlers, not ignored: programs that are started do not inherit
         // them.

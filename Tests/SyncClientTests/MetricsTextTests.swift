@@ -25,7 +25,15 @@ import Testing
             name: "origin", url: "ssh://secret@host/x", state: .failed, lastSync: now,
             behindSince: Timestamp(milliseconds: now.milliseconds - 1500), error: "no route")
         remote.behind = 3
-        store.remotes = [remote]
+        // One that was not reached since the start: what it lacks is not known.
+        var unknown = RemoteStatus(
+            name: "away", url: "dir:/x", state: .failed, lastSync: nil, behindSince: nil,
+            error: "no route")
+        unknown.failingSince = now
+        store.remotes = [remote, unknown]
+        store.troubles = [
+            StoreTrouble(.digesting, reason: "disk full", hint: "Free some space", since: now)
+        ]
         store.contents = StoreOverview.Contents(
             pendingRows: 7, conflicts: 1,
             consumers: [
@@ -42,7 +50,7 @@ import Testing
     }
 
     private func overview() throws -> DaemonOverview {
-        DaemonOverview(
+        var overview = DaemonOverview(
             process: .init(
                 version: "1.2", started: now, clients: 3, dropped: 1, refused: 0, workers: 0,
                 memoryBytes: 10),
@@ -50,6 +58,8 @@ import Testing
                 try store("/srv/a b.db", number: 10, notices: 5),
                 try store("/srv/\\x.db", number: 20, notices: 7),
             ])
+        overview.reloadFailure = ReloadFailure(reason: "syncd.yaml:6: no", time: now)
+        return overview
     }
 
     private func lines(_ format: MetricsText.Format, namesStores: Bool = true) throws -> [String] {
@@ -75,11 +85,22 @@ import Testing
             #"syncd_notice_latency_seconds_bucket{store="/srv/a b.db",le="+Inf"} 6"#,
             #"syncd_notice_latency_seconds_sum{store="/srv/a b.db"} 60.0015"#,
             #"syncd_notice_latency_seconds_count{store="/srv/a b.db"} 6"#,
-            "syncd_start_time_seconds 1700000000",
+            "syncd_start_time_seconds 1700000000", "syncd_reload_failed 1",
+            #"syncd_store_troubles{store="/srv/a b.db"} 1"#,
+            #"syncd_remote_up{store="/srv/a b.db",remote="away"} 0"#,
         ] {
             #expect(lines.contains(line), "\(line)")
         }
         #expect(!lines.contains { $0.contains("secret") })
+        #expect(!lines.contains { $0.contains("behind") && $0.contains("away") })
+    }
+
+    @Test func anOverviewReadsBackTheSame() throws {
+        let overview = try overview()
+        let read = try DaemonOverview(overview.jsonObject)
+        #expect(read.reloadFailure == overview.reloadFailure)
+        #expect(read.stores.map(\.troubles) == overview.stores.map(\.troubles))
+        #expect(read.stores.map(\.remotes) == overview.stores.map(\.remotes))
     }
 
     /// Every metric has a value here, each is described once, and nothing else is in the text.
@@ -155,6 +176,23 @@ import Testing
             let name = String(match.1)
             #expect(name.hasSuffix("_total") || name.hasSuffix("_bucket"), "\(name)")
         }
+    }
+
+    /// A failure that lasts is counted once, or again and again: what is counted within a window is
+    /// true for no longer than that, and a rule that waits as long for it never fires.
+    @Test func noRuleWaitsLongerThanItsCountLasts() throws {
+        let text = try file("monitoring/alerts.yaml")
+        let rules = text.components(separatedBy: "- alert: ").dropFirst()
+        #expect(rules.count > 10)
+        for rule in rules {
+            guard let window = rule.firstMatch(of: /increase\([^\[]*\[(\d+)m\]/),
+                let wait = rule.firstMatch(of: /\n +for: (\d+)m/)
+            else { continue }
+            let (minutes, waited) = (Int(window.1) ?? 0, Int(wait.1) ?? .max)
+            #expect(waited < minutes, "\(rule.prefix(200))")
+        }
+        // What fails at present has a gauge.
+        #expect(rules.contains { $0.contains("syncd_store_troubles > 0") })
     }
 
     @Test func theDashboardIsJSON() throws {

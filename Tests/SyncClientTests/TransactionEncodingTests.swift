@@ -85,6 +85,7 @@ import Varlink
             .changed(.init(object: object, properties: ["a"], oldValues: values, by: head)),
             .replaced(.init(object: object, by: head)), .lagged(head.token),
             .storeReplaced(path: "/a", store: store, token: head.token), .storeRemoved(path: "/a"),
+            .storeRemoved(path: "/a", reason: "no permission"),
             .storeReturned(path: "/a", token: head.token), .schemaChanged(entities: ["A", "B"]),
             .historyPurged(head.token),
         ]

@@ -191,6 +191,25 @@ import Testing
         try await expectAlive(daemon, store)
     }
 
+    /// The system ends a path there: it would name another file.
+    @Test func aPathWithANULIsRefused() async throws {
+        let daemon = try await TestDaemon()
+        let (client, store) = (daemon.client, try await daemon.makeStore())
+        let path = store + "\0x"
+        await expect(.invalidArgument, "path") { _ = try await client.status(path) }
+        await expect(.invalidArgument, "path") { _ = try await client.track(path) }
+        await expect(.invalidArgument, "path") { _ = try await client.untrack(path) }
+        await expect(.invalidArgument, "path") {
+            _ = try await client.untrack(path, forget: true)
+        }
+        await expect(.invalidArgument, "path") { _ = try await client.history(path) }
+        await expect(.invalidArgument, "path") {
+            for try await _ in client.subscribe(path) {}
+        }
+        await expect(.invalidArgument, "path") { _ = try Store.open(path) }
+        try await expectAlive(daemon, store)
+    }
+
     @Test func whatIsNoDatabaseIsNotTracked() async throws {
         let daemon = try await TestDaemon()
         let text = daemon.directory.file("text.db")

@@ -21,6 +21,37 @@ struct BarredStoreTests {
             environment: ["SYNCD_SOCKET": daemon.socket])
     }
 
+    @Test func itsSubscribersAreToldThatItCannotBeReached() async throws {
+        let daemon = try await TestDaemon(user: Self.server)
+        chmod(daemon.socket, 0o666)
+        let folder = daemon.directory.file("bob")
+        let store = folder + "/own.db"
+        mkdir(folder, 0o777)
+        try sqlite3(store, "CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT)")
+        chmod(store, 0o666)
+        chown(store, Self.bob, Self.bob)
+        chown(folder, Self.bob, Self.bob)
+        chmod(folder, 0o777)
+        _ = try await daemon.client.track(store)
+        let seen = Collector(daemon.client.subscribe(store))
+        try await seen.begun()
+        chmod(folder, 0o700)
+        var reason: String?
+        try await eventually("they are told: \(daemon.log)") {
+            for case .storeRemoved(_, let why) in seen.notices { reason = why }
+            return seen.has { if case .storeRemoved = $0 { true } else { false } }
+        }
+        let words = "may not search the folder \(folder)"
+        #expect(reason?.contains(words) == true, "\(reason ?? "nil")")
+        #expect(daemon.log.contains(words), "\(daemon.log)")
+        #expect(!daemon.log.contains("the file is gone"), "\(daemon.log)")
+        chmod(folder, 0o777)
+        try await eventually("it is back: \(daemon.log)") {
+            seen.has { if case .storeReturned = $0 { true } else { false } }
+        }
+        #expect(daemon.stop() == 0)
+    }
+
     @Test func itsOwnerSeesWhyItIsNotServed() async throws {
         let daemon = try await TestDaemon(user: Self.server)
         chmod(daemon.socket, 0o666)

@@ -63,10 +63,23 @@ import Testing
 
     @Test func aDigestThatFindsALockTakenWaitsLongerEachTime() {
         var schedule = DigestSchedule()
-        let delays = (0..<8).map { _ in schedule.noteBusy().nanoseconds / 1_000_000 }
+        let delays = (0..<8).map { second in
+            schedule.noteBusy(at: at(Int64(second) * 1000)).nanoseconds / 1_000_000
+        }
         #expect(delays == [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000])
         schedule.end()
-        let delay = schedule.noteBusy()
+        let delay = schedule.noteBusy(at: at(60_000))
         #expect(delay == .milliseconds(500))
+    }
+
+    @Test func aLockThatIsTakenForTenMinutesIsATrouble() {
+        var schedule = DigestSchedule()
+        #expect(!schedule.isOverdue(at: at(0)))
+        _ = schedule.noteBusy(at: at(0))
+        _ = schedule.noteBusy(at: at(300_000))
+        #expect(!schedule.isOverdue(at: at(599_000)))
+        #expect(schedule.isOverdue(at: at(600_000)))
+        schedule.end()
+        #expect(!schedule.isOverdue(at: at(700_000)))
     }
 }

@@ -58,6 +58,91 @@ import Testing
         #expect(try await overview(daemon, store).contents?.pendingRows == 0)
     }
 
+    private func tool(_ daemon: TestDaemon, _ arguments: String...) throws -> Ended {
+        try run(
+            Programs.synctool.path, arguments, environment: ["SYNCD_SOCKET": daemon.socket])
+    }
+
+    /// The next start would fail: somebody has to know before it.
+    @Test func aReloadThatFailedIsShownUntilOneSucceeds() async throws {
+        let daemon = try await TestDaemon()
+        _ = try await daemon.makeStore()
+        let file = daemon.directory.file("syncd.yaml")
+        func reload(_ text: String) throws {
+            try text.write(toFile: file, atomically: true, encoding: .utf8)
+            daemon.signal(SIGHUP)
+        }
+        try reload("log: info\nstroes: []\n")
+        try await eventually("it is known: \(daemon.log)") {
+            try await daemon.client.overview().reloadFailure != nil
+        }
+        let place = file + ":2"
+        let check = try tool(daemon, "status", "--check")
+        #expect(check.status == 1 && check.output.contains("warning: the last reload"), "\(check)")
+        for command in [["status"], ["status", "--check"], ["doctor"], ["metrics"], ["config"]] {
+            let ended = try run(
+                Programs.synctool.path, command, environment: ["SYNCD_SOCKET": daemon.socket])
+            let words = command == ["metrics"] ? "syncd_reload_failed 1" : place
+            #expect((ended.output + ended.errors).contains(words), "\(command): \(ended)")
+        }
+        #expect(try tool(daemon, "doctor").status == 1)
+        if getuid() == 0 {
+            chmod(daemon.directory.path, 0o755)
+            chmod(daemon.socket, 0o666)
+            let other = try run(
+                "/usr/bin/setpriv",
+                [
+                    "--reuid", "2001", "--regid", "2001", "--clear-groups",
+                    Programs.synctool.path, "status", "--check",
+                ], environment: ["SYNCD_SOCKET": daemon.socket])
+            #expect(other.status == 1 && !other.output.contains(file), "\(other)")
+            #expect(other.output.contains("root and the daemon's user see why"), "\(other)")
+        }
+        try reload("log: info\n")
+        try await eventually("it is over: \(daemon.log)") {
+            try await daemon.client.overview().reloadFailure == nil
+        }
+        #expect(try tool(daemon, "status", "--check").status == 0)
+        #expect(daemon.stop() == 0)
+    }
+
+    /// A daemon that is started while a remote is away has sent nothing, and does not know of what
+    /// the one before it could not send, but from the file.
+    @Test(arguments: [true, false])
+    func whatIsUnsentIsKnownFromTheFileOrNotAtAll(isUnsent: Bool) async throws {
+        let daemon = try await TestDaemon()
+        let store = try await daemon.makeStore()
+        let folder = daemon.directory.file("shared")
+        mkdir(folder, 0o755)
+        let added = try tool(daemon, "remote", "add", store, "origin", "dir:" + folder)
+        #expect(added.status == 0, "\(added)")
+        try sqlite3(store, "INSERT INTO Album VALUES (1, 'sent', 1)")
+        try await eventually("all is sent: \(daemon.log)") {
+            let remote = try await overview(daemon, store).remotes.first
+            return remote?.lastSync != nil && remote?.behind == 0
+        }
+        #expect(daemon.stop() == 0)
+        rename(folder, folder + "-away")
+        if isUnsent { try sqlite3(store, "INSERT INTO Album VALUES (2, 'unsent', 1)") }
+        try await daemon.start()
+        try await eventually("the exchange failed: \(daemon.log)") {
+            try await overview(daemon, store).remotes.first?.error != nil
+        }
+        let remote = try #require(try await overview(daemon, store).remotes.first)
+        #expect(remote.behind == (isUnsent ? 1 : nil), "\(daemon.log)")
+        #expect((remote.behindSince != nil) == isUnsent)
+        let check = try tool(daemon, "status", "--check").output
+        #expect(check.contains(isUnsent ? "unsent=1 " : "unsent=U "), "\(check)")
+        let metrics = try tool(daemon, "metrics").output
+        #expect(metrics.contains("syncd_remote_behind_transactions{") == isUnsent, "\(metrics)")
+        rename(folder + "-away", folder)
+        try await eventually("all is sent: \(daemon.log)") {
+            try await overview(daemon, store).remotes.first?.behind == 0
+        }
+        #expect(try tool(daemon, "status", "--check").output.contains("unsent=0 lagSeconds=0"))
+        #expect(daemon.stop() == 0)
+    }
+
     @Test(.enabled(if: getuid() == 0, "only root can be somebody else"))
     func theOwnerOfAMissingFileSeesIt() async throws {
         let (server, alice, bob): (UInt32, UInt32, UInt32) = (2003, 2002, 2001)

@@ -54,6 +54,24 @@ import Testing
         #expect(schedule.failingSince == nil && schedule.failureCount == 1)
     }
 
+    /// A daemon that was started again does not know what the one before it could not send.
+    @Test func nothingUnsentIsNotSaidBeforeAnExchangeSucceeded() {
+        var schedule = RemoteSchedule(options, now: start)
+        #expect(schedule.knownUnsent == nil)
+        let time = Timestamp(milliseconds: 1_700_000_000_000)
+        schedule.learn(unsent: 2, since: time)
+        #expect(schedule.knownUnsent == 2 && schedule.behindSince == time)
+        schedule.begin()
+        schedule.failed(SyncError(.unreachable, "no route"), at: after(100), jitter: 0)
+        schedule.committed(at: after(200), wall: .now())
+        #expect(schedule.knownUnsent == 3 && schedule.behindSince == time)
+        schedule.begin()
+        schedule.succeeded(at: after(2000), wall: .now())
+        #expect(schedule.knownUnsent == 0 && schedule.behindSince == nil)
+        schedule.learn(unsent: 5, since: time)
+        #expect(schedule.knownUnsent == 0)
+    }
+
     @Test func aBurstThatDoesNotEndIsSentAfterTenDelays() {
         var schedule = idle()
         for time in stride(from: 1000, to: 4000, by: 100) {

@@ -117,6 +117,65 @@ import Testing
         }
     }
 
+    /// Only its application knows how its keys compare: SQLite reads no row of it in the daemon.
+    @Test func aTableThatCannotBeReadKeepsNoOtherFromItsTriggers() async throws {
+        let daemon = try await TestDaemon()
+        let store = try await daemon.makeStore(rows: 3)
+        let collation = """
+            def order(a, b): return (a.lower() > b.lower()) - (a.lower() < b.lower())
+            c.create_collation("unicase", order)
+            def rebuild(name, columns, values="*"):
+                c.execute(f"CREATE TABLE made({columns})")
+                c.execute(f"INSERT INTO made SELECT {values} FROM {name}")
+                c.execute(f"DROP TABLE {name}")
+                c.execute(f"ALTER TABLE made RENAME TO {name}")
+
+            """
+        let columns = "tag TEXT PRIMARY KEY COLLATE unicase, usn INTEGER) WITHOUT ROWID --"
+        let made = try python(store, collation + "c.execute('CREATE TABLE tags(\(columns))')")
+        #expect(made.status == 0, "\(made.errors)")
+        func tool(_ arguments: String...) throws -> Ended {
+            try run(
+                Programs.synctool.path, arguments, environment: ["SYNCD_SOCKET": daemon.socket])
+        }
+        let tracked = try tool("track", store)
+        #expect(tracked.status == 0 && tracked.output.contains("unicase"), "\(tracked)")
+        try await eventually("fingerprints of the others: \(daemon.log)") {
+            try sqlite3(store, "SELECT count(*) FROM syncd_lineage") == "2"
+        }
+        let rebuilt = try python(
+            store,
+            collation + """
+                c.execute("BEGIN")
+                rebuild("tags", "\(columns)")
+                rebuild("Album", "AlbumId INTEGER PRIMARY KEY, Title, ArtistId, Year", "*, NULL")
+                c.execute("INSERT INTO Album VALUES (77, 'new', 1, NULL)")
+                c.execute("INSERT INTO tags VALUES ('x', 1)")
+                c.execute("COMMIT")
+                """)
+        #expect(rebuilt.status == 0, "\(rebuilt.errors)")
+        for table in ["tags", "Album"] {
+            try await eventually("the triggers of \(table): \(daemon.log)") {
+                try isTracked(table, in: store)
+            }
+        }
+        let words = "tags: syncd cannot read its rows (no such collation sequence: unicase)"
+        try await eventually("it is named: \(daemon.log)") {
+            let check = try tool("status", "--check")
+            return check.status == 1 && check.output.contains(words)
+        }
+        #expect(try tool("status").output.contains(words))
+        #expect(try tool("status", store).output.contains(words))
+        let doctor = try tool("doctor")
+        #expect(doctor.status == 1 && doctor.output.contains(words), "\(doctor)")
+        let file = try tool("doctor", store)
+        #expect(file.status == 1 && file.output.contains(words), "\(file)")
+        try await eventually("the rest is told: \(daemon.log)") {
+            try tool("history", store).output.contains("Album/77")
+        }
+        #expect(daemon.stop() == 0)
+    }
+
     @Test func aQuietStoreIsWholeInItsMainFile() async throws {
         let daemon = try await TestDaemon()
         let store = try await daemon.makeStore(rows: 3)

@@ -51,6 +51,21 @@ struct WorkerTests {
         for _ in 0..<count { try sqlite3(store, "INSERT INTO Artist(Name) VALUES ('x')") }
     }
 
+    /// `ps` shows them to every user; `synctool config` is for root and the daemon's user.
+    @Test func theArgumentsOfAWorkerSayNothingOfTheConfiguration() async throws {
+        let scene = try await WorkerScene()
+        let children = try WorkerScene.children(of: scene.daemon)
+        #expect(children.count == 2)
+        for child in children {
+            let owner = child.arguments.last ?? ""
+            #expect(child.arguments.dropFirst() == ["worker", "--owner", owner])
+            let environment =
+                (try? String(contentsOfFile: "/proc/\(child.pid)/environ", encoding: .utf8)) ?? ""
+            #expect(!environment.contains("answerSeconds"))
+        }
+        #expect(scene.daemon.stop() == 0)
+    }
+
     @Test func aKilledWorkerTakesNothingFromOthers() async throws {
         let scene = try await WorkerScene()
         let (bobs, alices) = (scene.bobs[0], scene.alices)

@@ -84,6 +84,65 @@ import Testing
                 """)
     }
 
+    @Test func workThatFailsIsNamedWithWhatToDo() throws {
+        var store = try store()
+        for work in StoreTrouble.Work.allCases {
+            store.troubles = [StoreTrouble(work, reason: "no luck", hint: nil, since: ago(5))]
+            let problem = try #require(problems(store).first)
+            let isLosing = [.reading, .repairing].contains(work)
+            #expect(problem.severity == (isLosing ? .critical : .warning), "\(work)")
+            #expect(problem.text.hasSuffix("no luck (for 5 minutes)"), "\(problem.text)")
+            #expect(problem.hint?.contains("synctool doctor '/srv/my music.db'") == true)
+        }
+        store.troubles = [
+            StoreTrouble(.digesting, reason: "disk full", hint: "Free some space", since: ago(5))
+        ]
+        #expect(problems(store).map(\.hint) == ["Free some space"])
+    }
+
+    @Test func aReloadThatFailedIsAWarning() throws {
+        let process = DaemonOverview.Process(
+            version: "1", started: now, clients: 0, dropped: 0, refused: 0, workers: 0,
+            memoryBytes: 1)
+        var overview = DaemonOverview(process: process, stores: [try store()])
+        let check = HealthCheck(lagMax: .seconds(900), now: now)
+        #expect(check.problems(of: overview).isEmpty)
+        let failure = ReloadFailure(reason: "/etc/syncd/syncd.yaml:6: unknown key", time: ago(5))
+        overview.reloadFailure = failure
+        let problem = try #require(check.problems(of: overview).first)
+        #expect(problem.severity == .warning && problem.store == nil)
+        #expect(problem.line.contains("/etc/syncd/syncd.yaml:6: unknown key"), "\(problem.line)")
+        overview.reloadFailure = failure.withoutReason
+        let told = try #require(check.problems(of: overview).first)
+        #expect(told.line.contains("root and the daemon's user see why"), "\(told.line)")
+    }
+
+    /// `0` says that all was sent.
+    @Test func whatIsNotKnownIsNotZero() throws {
+        var store = try store()
+        let process = DaemonOverview.Process(
+            version: "1", started: now, clients: 0, dropped: 0, refused: 0, workers: 0,
+            memoryBytes: 1)
+        func line(_ remotes: RemoteStatus...) -> String {
+            store.remotes = remotes
+            let overview = DaemonOverview(process: process, stores: [store])
+            return CheckSummary(overview, stores: [store], now: now).line
+        }
+        var away = remote(lastSync: nil, behindSince: nil, error: "no route")
+        away.failingSince = ago(1)
+        var sent = remote(lastSync: ago(1), behindSince: nil)
+        sent.behind = 0
+        #expect(line(sent).hasSuffix("unsent=0 lagSeconds=0"))
+        #expect(line(sent, away).hasSuffix("unsent=U lagSeconds=U"))
+        #expect(line(remote(lastSync: nil, behindSince: nil)).hasSuffix("unsent=U lagSeconds=U"))
+        let unused = remote(lastSync: nil, behindSince: nil, error: "not used by the daemon")
+        #expect(line(unused).hasSuffix("unsent=0 lagSeconds=0"))
+        var late = remote(lastSync: nil, behindSince: ago(2), error: "no route")
+        (late.failingSince, late.behind) = (ago(1), 3)
+        #expect(line(late, away).hasSuffix("unsent=3 lagSeconds=120"))
+        #expect(RemoteStateText.state(of: away, now: now).hasSuffix("what is unsent is not known"))
+    }
+
     @Test func unusedRemotesAreNoProblem() throws {
         var store = try store()
         store.remotes = [remote(lastSync: nil, behindSince: nil, error: "not used by the daemon")]

@@ -130,6 +130,10 @@ ssize_t syncd_get_attribute(const char *path, const char *name, void *value, siz
 // which needs _GNU_SOURCE. -1 and errno on failure.
 int syncd_open_path(int directory, const char *name);
 
+// Whether a file is in a /proc: its links lead elsewhere for each process, and some where no path does.
+// 1 also where that cannot be found out.
+int syncd_is_in_proc(int descriptor);
+
 // Has malloc take blocks of a mebibyte and more from the system and return them at once, and keep no more than that
 // at the end of each heap. Without it glibc learns from the first large block to keep up to 64 MiB for each thread,
 // which malloc_trim does not return.

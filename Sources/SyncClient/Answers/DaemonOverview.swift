@@ -38,6 +38,8 @@ public struct DaemonOverview: Sendable, Equatable {
     public var process: Process
     /// The stores that the caller may read, by path.
     public var stores: [StoreOverview]
+    /// The last reload of the configuration failed; nil: there was none, or it succeeded.
+    public var reloadFailure: ReloadFailure?
 
     /// Makes an overview.
     public init(process: Process, stores: [StoreOverview]) {

@@ -19,8 +19,9 @@ public enum Notice: Sendable, Hashable {
     /// Another file, or an older state of this one, is at the path: read all objects again. The
     /// stream continues at the token.
     case storeReplaced(path: String, store: StoreID, token: Token)
-    /// The file was removed. What open connections still write to it is lost.
-    case storeRemoved(path: String)
+    /// The file was removed: what open connections still write to it is lost. With a reason: it
+    /// cannot be opened any more, as where a folder may no longer be searched; it is tried again.
+    case storeRemoved(path: String, reason: String? = nil)
     /// The file is back, the same as before.
     case storeReturned(path: String, token: Token)
     /// Tables or columns changed.

@@ -20,19 +20,22 @@ public struct RemoteStatus: Sendable, Hashable {
     public let state: State
     /// When an exchange last succeeded; nil: none since the daemon started.
     public let lastSync: Timestamp?
-    /// Since when there are unsent changes; nil: there are none.
+    /// Since when there are unsent changes; nil: there are none, or it is not known (``behind``).
     public let behindSince: Timestamp?
     /// Why the last exchange failed.
     public let error: String?
     /// What to do about it; nil: nothing is known.
     public var hint: String?
-    /// How many transactions of this replica were not sent; counted since the daemon started, until
-    /// an exchange has succeeded.
-    public var behind: Int64 = 0
+    /// How many transactions of this replica were not sent. Until an exchange has succeeded since
+    /// the daemon started: at least this number, and nil where nothing is known.
+    public var behind: Int64?
     /// Since when exchanges have failed; nil: the last one did not.
     public var failingSince: Timestamp?
     /// How many exchanges have failed since the daemon started.
     public var failures: Int64 = 0
+
+    /// Whether the daemon uses the remote, and what it lacks is not known.
+    public var isUnknown: Bool { behind == nil && (error == nil || isFailing) }
 
     /// Whether the daemon uses the remote, and something is wrong with it.
     public var isFailing: Bool { error != nil && (failingSince != nil || lastSync != nil) }

@@ -54,6 +54,8 @@ public struct StoreOverview: Sendable, Equatable {
     public var contents: Contents?
     /// What was sent, and what failed.
     public var traffic = Traffic()
+    /// What fails at present; empty too for a store that is not open.
+    public var troubles: [StoreTrouble] = []
     /// The remotes that the daemon synchronises it with.
     public var remotes: [RemoteStatus] = []
 

@@ -107,7 +107,7 @@ extension RemoteStatus {
         object["behindSince"] = behindSince.map { .string($0.description) }
         object["error"] = error.map { .string($0) }
         object["hint"] = hint.map { .string($0) }
-        object["behind"] = .integer(behind)
+        object["behind"] = behind.map { .integer($0) }
         object["failingSince"] = failingSince.map { .string($0.description) }
         object["failures"] = .integer(failures)
         return object
@@ -122,7 +122,7 @@ extension RemoteStatus {
             behindSince: try reader.optionalString("behindSince").flatMap { Timestamp($0) },
             error: try reader.optionalString("error"))
         hint = try reader.optionalString("hint")
-        behind = try reader.optionalInteger("behind") ?? 0
+        behind = try reader.optionalInteger("behind")
         failingSince = try reader.optionalString("failingSince").flatMap { Timestamp($0) }
         failures = try reader.optionalInteger("failures") ?? 0
     }

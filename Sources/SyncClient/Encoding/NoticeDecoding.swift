@@ -37,7 +37,9 @@ extension Notice {
                 path: try reader.string("path"),
                 store: try reader.require("store", as: StoreID(try reader.string("store"))),
                 token: try reader.token("token"))
-        case "storeRemoved": self = .storeRemoved(path: try reader.string("path"))
+        case "storeRemoved":
+            self = .storeRemoved(
+                path: try reader.string("path"), reason: try reader.optionalString("reason"))
         case "storeReturned":
             self = .storeReturned(
                 path: try reader.string("path"), token: try reader.token("token"))

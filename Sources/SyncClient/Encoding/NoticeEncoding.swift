@@ -58,8 +58,9 @@ extension JSONWriter {
             member("path", text: path)
             member("store", text: store.description)
             member("token", text: token.description)
-        case .storeRemoved(let path):
+        case .storeRemoved(let path, let reason):
             member("path", text: path)
+            if let reason { member("reason", text: reason) }
         case .storeReturned(let path, let token):
             member("path", text: path)
             member("token", text: token.description)

@@ -4,10 +4,12 @@ import Varlink
 extension DaemonOverview {
     /// The reply of `Overview`.
     public var jsonObject: JSONObject {
-        [
+        var object: JSONObject = [
             "daemon": .object(process.jsonObject),
             "stores": .array(stores.map { .object($0.jsonObject) }),
         ]
+        object["reloadFailed"] = reloadFailure.map { .object($0.jsonObject) }
+        return object
     }
 
     /// Reads the reply of `Overview`.
@@ -18,6 +20,40 @@ extension DaemonOverview {
         self.init(
             process: try Process(json: reader.optional("daemon")),
             stores: try reader.array("stores").map(StoreOverview.init(json:)))
+        reloadFailure = try reader.optional("reloadFailed").map(ReloadFailure.init(json:))
+    }
+}
+
+extension ReloadFailure {
+    fileprivate var jsonObject: JSONObject {
+        var object: JSONObject = ["time": .string(time.description)]
+        object["reason"] = reason.map { .string($0) }
+        return object
+    }
+
+    fileprivate init(json: JSONValue) throws {
+        let reader = try JSONReader(json, of: "a failed reload")
+        self.init(
+            reason: try reader.optionalString("reason"), time: try reader.timestamp("time"))
+    }
+}
+
+extension StoreTrouble {
+    fileprivate var jsonObject: JSONObject {
+        var object: JSONObject = [
+            "work": .string(work.rawValue), "reason": .string(reason),
+            "since": .string(since.description),
+        ]
+        object["hint"] = hint.map { .string($0) }
+        return object
+    }
+
+    fileprivate init(json: JSONValue) throws {
+        let reader = try JSONReader(json, of: "a trouble of a store")
+        self.init(
+            Work(rawValue: try reader.string("work")) ?? .other,
+            reason: try reader.string("reason"), hint: try reader.optionalString("hint"),
+            since: try reader.timestamp("since"))
     }
 }
 
@@ -54,6 +90,7 @@ extension StoreOverview {
         object["contents"] = contents.map { .object($0.jsonObject) }
         object["lastError"] = traffic.lastError.map { .string($0) }
         object["lastErrorTime"] = traffic.lastErrorTime.map { .string($0.description) }
+        object["troubles"] = .array(troubles.map { .object($0.jsonObject) })
         return object
     }
 
@@ -71,6 +108,8 @@ extension StoreOverview {
         traffic.lastError = try reader.optionalString("lastError")
         traffic.lastErrorTime = try reader.optionalString("lastErrorTime").flatMap { Timestamp($0) }
         remotes = try reader.array("remotes").map(RemoteStatus.init(json:))
+        // An older daemon says nothing of them.
+        troubles = try (reader.optional("troubles")?.array ?? []).map(StoreTrouble.init(json:))
     }
 }
 

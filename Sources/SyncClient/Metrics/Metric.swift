@@ -37,9 +37,10 @@ package struct Metric: Sendable, Hashable {
 extension Metric {
     /// All that there are, in the order of the text. docs/monitoring.md lists them, too.
     package static let all: [Metric] = [
-        buildInfo, startTime, stores, clients, clientsDropped, clientsRefused, workers, memory,
-        storeUp, transactions, notices, noticeLatency, subscribers, subscribersLagged, pendingRows,
-        conflicts, databaseBytes, walBytes, errors, lastError, purgeHeld, consumerBehind,
+        buildInfo, startTime, reloadFailed, stores, clients, clientsDropped, clientsRefused,
+        workers, memory, storeUp, storeTroubles, transactions, notices, noticeLatency,
+        subscribers, subscribersLagged, pendingRows, conflicts, databaseBytes, walBytes, errors,
+        lastError, purgeHeld, consumerBehind,
         consumerLastSeen, replicaBehind, replicaBehindSeconds, remoteUp, remoteBehind,
         remoteBehindSeconds, remoteLastSync, remoteFailures,
     ]
@@ -50,6 +51,9 @@ extension Metric {
         "syncd_build_info", .gauge, labels: ["version"], "Always 1; the version of the daemon.")
     static let startTime = Metric(
         "syncd_start_time_seconds", .gauge, "When the daemon was started, in seconds since 1970.")
+    static let reloadFailed = Metric(
+        "syncd_reload_failed", .gauge,
+        "1 if the last reload of the configuration failed, otherwise 0.")
     static let stores = Metric(
         "syncd_stores", .gauge, labels: ["state"], "Stores by state: open, missing, failed.")
     static let clients = Metric("syncd_clients", .gauge, "Connections of clients.")
@@ -69,6 +73,9 @@ extension Metric {
     static let storeUp = Metric(
         "syncd_store_up", .gauge, labels: ["store"], combination: .least,
         "1 if the store is open, otherwise 0.")
+    static let storeTroubles = Metric(
+        "syncd_store_troubles", .gauge, labels: ["store"],
+        "Kinds of work on the open store that fail at present.")
     static let transactions = Metric(
         "syncd_transactions_total", .counter, labels: ["store"],
         "Transactions in the history since the store was tracked.")
@@ -123,10 +130,11 @@ extension Metric {
     static let remoteBehind = Metric(
         "syncd_remote_behind_transactions", .gauge, labels: ["store", "remote"],
         combination: .greatest,
-        "Transactions that were not sent; until the first exchange: since the daemon started.")
+        "Transactions that were not sent, at least; missing: not known before the first exchange.")
     static let remoteBehindSeconds = Metric(
         "syncd_remote_behind_seconds", .gauge, labels: ["store", "remote"],
-        combination: .greatest, "The age of the oldest change that was not sent.")
+        combination: .greatest,
+        "The age of the oldest change that was not sent; missing: as the number of them.")
     static let remoteLastSync = Metric(
         "syncd_remote_last_sync_timestamp_seconds", .gauge, labels: ["store", "remote"],
         combination: .least,

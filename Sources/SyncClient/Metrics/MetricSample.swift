@@ -31,6 +31,8 @@ struct MetricSamples {
     /// - Parameter now: what ages are counted to.
     init(_ overview: DaemonOverview, now: Timestamp) {
         add(overview.process)
+        samples.append(
+            MetricSample(.reloadFailed, [], .integer(overview.reloadFailure == nil ? 0 : 1)))
         for state in [StoreSummary.State.open, .missing, .failed] {
             let count = overview.stores.count { $0.store.state == state }
             samples.append(MetricSample(.stores, [state.rawValue], .integer(Int64(count))))
@@ -78,6 +80,7 @@ struct MetricSamples {
         let isOpen = overview.store.state == .open
         samples += [
             sample(.storeUp, isOpen ? 1 : 0),
+            sample(.storeTroubles, isOpen ? Int64(overview.troubles.count) : 0),
             sample(.notices, traffic.notices),
             MetricSample(.noticeLatency, labels, .histogram(traffic.latency)),
             sample(.subscribers, Int64(overview.store.subscribers)),
@@ -122,13 +125,16 @@ struct MetricSamples {
 
     private mutating func add(_ remote: RemoteStatus, _ labels: [String], now: Timestamp) {
         let labels = labels + [remote.name]
-        let age = Self.age(of: remote.behindSince, now: now)
         samples += [
             MetricSample(.remoteUp, labels, .integer(remote.error == nil ? 1 : 0)),
-            MetricSample(.remoteBehind, labels, .integer(remote.behind)),
-            MetricSample(.remoteBehindSeconds, labels, age),
             MetricSample(.remoteFailures, labels, .integer(remote.failures)),
         ]
+        // What is not known is not 0.
+        if let behind = remote.behind {
+            let age = Self.age(of: remote.behindSince, now: now)
+            samples.append(MetricSample(.remoteBehind, labels, .integer(behind)))
+            samples.append(MetricSample(.remoteBehindSeconds, labels, age))
+        }
         if let last = remote.lastSync {
             samples.append(MetricSample(.remoteLastSync, labels, .seconds(last)))
         }

@@ -31,6 +31,9 @@ public struct CaptureFinding: Sendable, Hashable {
         case partlyCompared
         /// A migration runs: the triggers are out of its way until it ends.
         case migrating(String)
+        /// SQLite cannot read the rows in this process, for this reason: what is written while
+        /// triggers are missing is not found.
+        case unreadable(String)
 
         /// An object made by capture is missing or was changed.
         var isOfOwnObjects: Bool {
@@ -63,13 +66,19 @@ public struct CaptureFinding: Sendable, Hashable {
             .tableDropped:
             return true
         case .triggersWithoutCauses, .renamed, .newTable, .triggersOutOfOrder, .triggersOrphaned,
-            .partlyCompared, .migrating:
+            .partlyCompared, .migrating, .unreadable:
             return false
         }
     }
 }
 
 extension CaptureFinding {
+    /// What to do about a table that is `unreadable`.
+    public static let unreadableHint =
+        "Rebuild it with a key that SQLite itself can compare (COLLATE BINARY, NOCASE or RTRIM), "
+        + "or track the other tables alone: synctool untrack DB, then synctool track DB --entity "
+        + "NAME"
+
     /// A table is gone or has come: more may follow at once.
     public var isHalfOfARebuild: Bool { problem == .tableDropped || problem == .newTable }
 
@@ -101,6 +110,9 @@ extension CaptureFinding {
         case .partlyCompared:
             "\(table): a column was dropped; inserted and deleted rows are recorded, updates of "
                 + "other columns are not"
+        case .unreadable(let reason):
+            "\(table): syncd cannot read its rows (\(reason)); its triggers record changes, but "
+                + "what is written while they are missing is not found"
         case .migrating(let command):
             "a migration runs (\(command)); its changes are recorded when it ends"
         case .storeObjectMissing(let name):

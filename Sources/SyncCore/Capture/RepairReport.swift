@@ -13,6 +13,15 @@ public struct RepairReport: Sendable, Hashable {
     public var partlyComparedFindings: [CaptureFinding] {
         partlyCompared.map { CaptureFinding(entity: nil, table: $0, problem: .partlyCompared) }
     }
+    /// The tables whose rows SQLite cannot read in this process, with the reason: they were not
+    /// compared.
+    public package(set) var unreadable: [String: String] = [:]
+    /// These tables as findings, for people.
+    public var unreadableFindings: [CaptureFinding] {
+        unreadable.sorted { $0.key < $1.key }.map { table, reason in
+            CaptureFinding(entity: nil, table: table, problem: .unreadable(reason))
+        }
+    }
     /// The tables were left to be compared with what was sent and merged
     /// (``StoreReplica/recordMissed()``); the next merge does it otherwise.
     public package(set) var isComparedWhenMerging = false

@@ -48,6 +48,10 @@ public struct TrackReport: Sendable, Hashable {
     /// What was repaired first, because tables of the store had been dropped; nil: nothing.
     public var repair: RepairReport?
 
+    /// The recorded tables whose rows SQLite cannot read in this process, with the reason: what is
+    /// written while their triggers are missing is not found.
+    public package(set) var unreadable: [String: String] = [:]
+
     /// The names of the tables that are recorded now.
     public var tracked: [String] {
         entries.compactMap {

@@ -39,6 +39,7 @@ extension Tracker {
             try requireRecordable(before, in: db)
             let report = try repairCapture(db)
             return findings + report.findings + report.partlyComparedFindings
+                + report.unreadableFindings
         }
     }
 

@@ -25,6 +25,7 @@ final class FingerprintTable {
         let print: Int64
     }
 
+    private let connection: OpaquePointer
     private let select: Statement
     private let upsert: Statement
     private let insert: Statement
@@ -35,6 +36,7 @@ final class FingerprintTable {
 
     /// - Throws: when the tables are not there.
     init(_ connection: OpaquePointer) throws {
+        self.connection = connection
         select = try Statement(
             "SELECT entity, print FROM syncd_fingerprint WHERE lineage = ?1 AND key = ?2",
             on: connection)
@@ -127,6 +129,15 @@ final class FingerprintTable {
     }
 
     func setComplete(_ lineage: Int64) throws { try insertComplete.run(.integer(lineage)) }
+
+    /// Deletes the prints of a lineage: it is not complete any more.
+    func forget(_ lineage: Int64) throws {
+        guard try isComplete(lineage) || count(lineage) > 0 else { return }
+        for name in [Self.name, Self.lineages] {
+            try Statement("DELETE FROM \(name) WHERE lineage = ?1", on: connection)
+                .run(.integer(lineage))
+        }
+    }
 
     /// All complete lineages.
     static func complete(_ connection: OpaquePointer) throws -> Set<Int64> {

@@ -8,6 +8,7 @@ extension LiveLog {
         let schema: Int64
         let anchor: HistoryAnchor.Row?
         let journal: BoundaryJournal?
+        let unreadable: [Int64: CaptureFinding]
     }
 
     /// What the next connection goes on from; nil while there is something left to do here or in
@@ -22,6 +23,7 @@ extension LiveLog {
             walIndex?.header()?.frameCount == 0
         else { return nil }
         return Rest(
-            seen: seen, bounded: bounded, schema: schema, anchor: anchor.row, journal: journal)
+            seen: seen, bounded: bounded, schema: schema, anchor: anchor.row, journal: journal,
+            unreadable: unreadable)
     }
 }

@@ -42,6 +42,9 @@ package final class LiveLog {
 
     /// Made when first needed, and released when the store is idle.
     private var digestion: Digestion?
+    /// By lineage, the tables whose rows cannot be read in this process, as the last digest found
+    /// them: nothing is left to do for them.
+    private(set) var unreadable: [Int64: CaptureFinding]
     var boundaries: [Boundary] = []
     var journal: BoundaryJournal?
     var peers: PeerJournals?
@@ -82,6 +85,7 @@ package final class LiveLog {
         seen = rest?.seen ?? digested
         bounded = rest?.bounded ?? digested
         schema = rest?.schema ?? 0
+        unreadable = rest?.unreadable ?? [:]
         anchor.restore(rest?.anchor)
         if rest != nil { try requireSameHistory() }
         // From now on every commit is distinguished from the next.
@@ -188,6 +192,7 @@ package final class LiveLog {
         guard version != schema else { return false }
         try requireSameHistory()
         schema = version
+        unreadable = [:]
         return true
     }
 
@@ -295,8 +300,9 @@ package final class LiveLog {
         boundaries.removeAll { $0.last <= digested }
         resolver.births.forget(upTo: digested)
         if bounded > digested { return true }
-        return try digestion.fingerprints?.work(while: isDue, didCommit: commits.didCommit)
-            ?? false
+        guard let fingerprints = digestion.fingerprints else { return false }
+        defer { unreadable = fingerprints.unreadable }
+        return try fingerprints.work(while: isDue, didCommit: commits.didCommit)
     }
 
     /// The statements of the digest: some twenty, more memory than all the rest of a store.
@@ -312,7 +318,8 @@ package final class LiveLog {
         let digested = try metadata.position(.digested)
         guard bounded == digested else { return true }
         if try Digester.canTrim(on: connection, digested: digested) { return true }
-        return try FingerprintKeeper.hasWork(connection, catalog: catalog, metadata: metadata)
+        return try FingerprintKeeper.hasWork(
+            connection, catalog: catalog, metadata: metadata, leaving: unreadable)
     }
 
     func prepareDigestion() throws -> Digestion {

@@ -35,6 +35,23 @@ final class EntityRows {
             "\(page) WHERE (\(order)) > (\(marks.joined(separator: ", "))) \(end)", on: connection)
     }
 
+    /// Why the rows of an entity's table cannot be read in this process, as where SQLite lacks a
+    /// collation or function that the application defines; nil when they can.
+    ///
+    /// - Throws: other errors than that of the statement.
+    static func obstacle(to entity: TrackedEntity, on connection: OpaquePointer) throws -> String? {
+        do {
+            _ = try EntityRows(
+                connection, of: entity,
+                rowID: TableSchema.rowIDName(of: entity.name, on: connection))
+            return nil
+        } catch let error as SyncError where error.code == .refused {
+            // Without the statement, which is ours.
+            let statement = error.reason.firstRange(of: " in SELECT")
+            return String(error.reason[..<(statement?.lowerBound ?? error.reason.endIndex)])
+        }
+    }
+
     /// The state of the object with this key; nil when it is not there.
     func state(of key: ObjectKey) throws -> FingerprintTable.Known? {
         one.bind(key.values)

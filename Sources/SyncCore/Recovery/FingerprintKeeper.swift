@@ -13,6 +13,9 @@ import SyncValues
 ///   triggers: a change of a row may have been missed, and its fingerprint must stay to compare
 ///   with.
 ///
+/// - A table whose rows SQLite cannot read in this process, as where its key has a collation that
+///   an application defines, has no fingerprints; the others do not wait for it.
+///
 /// Writers are held up for the length of a slice, about 2 ms.
 final class FingerprintKeeper {
     private static let sliceRowsMax = 500
@@ -24,6 +27,8 @@ final class FingerprintKeeper {
     private let schemaVersion: Statement
     private let changes: Statement
     private var rows: [Int64: EntityRows] = [:]
+    /// By lineage, the tables whose rows cannot be read in this process.
+    private(set) var unreadable: [Int64: CaptureFinding] = [:]
     private var schema: Int64?
     private var filling: (entity: TrackedEntity, position: EntityRows.Position)?
 
@@ -39,13 +44,18 @@ final class FingerprintKeeper {
     }
 
     /// Whether a keeper would find something to do; cheaper than to make one.
+    ///
+    /// - Parameter unreadable: the tables that the last one found unreadable, in this schema.
     static func hasWork(
-        _ connection: OpaquePointer, catalog: EntityCatalog, metadata: Metadata
+        _ connection: OpaquePointer, catalog: EntityCatalog, metadata: Metadata,
+        leaving unreadable: [Int64: CaptureFinding] = [:]
     ) throws -> Bool {
         guard try FingerprintTable.exists(connection) else { return false }
         if try metadata.position(.fingerprinted) < metadata.position(.digested) { return true }
         let complete = try FingerprintTable.complete(connection)
-        return catalog.present.contains { !complete.contains($0.lineage) }
+        return catalog.present.contains {
+            !complete.contains($0.lineage) && unreadable[$0.lineage] == nil
+        }
     }
 
     /// Goes on until everything is done or `isDue` says no.
@@ -53,6 +63,8 @@ final class FingerprintKeeper {
     /// - Returns: whether something is left.
     /// - Throws: `busy` when a writer holds the lock.
     func work(while isDue: () -> Bool, didCommit: () -> Void) throws -> Bool {
+        // What could not be read in another schema may be readable in this one.
+        if try !unreadable.isEmpty && version() != schema { unreadable = [:] }
         while try hasWork() {
             guard isDue() else { return true }
             guard try RawTransaction.write(on: connection, didCommit: didCommit, slice) else {
@@ -64,7 +76,7 @@ final class FingerprintKeeper {
 
     private func hasWork() throws -> Bool {
         if try metadata.position(.fingerprinted) < metadata.position(.digested) { return true }
-        return try catalog.present.contains { try !table.isComplete($0.lineage) }
+        return try nextToFill() != nil
     }
 
     /// - Returns: false when the triggers have to be checked first.
@@ -78,21 +90,34 @@ final class FingerprintKeeper {
         return true
     }
 
-    private func noticeSchema() throws -> Bool {
+    private func version() throws -> Int64 {
         defer { schemaVersion.reset() }
-        let version = try schemaVersion.step() ? schemaVersion.integer(0) : 0
+        return try schemaVersion.step() ? schemaVersion.integer(0) : 0
+    }
+
+    private func noticeSchema() throws -> Bool {
+        let version = try version()
         guard version == (try metadata.integer(.schema)) else { return false }
         if version != schema {
             schema = version
             rows = [:]
+            unreadable = [:]
             filling = nil
             try catalog.reload()
         }
         return true
     }
 
-    private func rows(of entity: TrackedEntity) throws -> EntityRows {
+    /// - Returns: nil for a table whose rows cannot be read: it has no fingerprints from now on.
+    private func rows(of entity: TrackedEntity) throws -> EntityRows? {
+        if unreadable[entity.lineage] != nil { return nil }
         if let known = rows[entity.id] { return known }
+        if let reason = try EntityRows.obstacle(to: entity, on: connection) {
+            unreadable[entity.lineage] = CaptureFinding(
+                entity: entity.id, table: entity.name, problem: .unreadable(reason))
+            try table.forget(entity.lineage)
+            return nil
+        }
         let made = try EntityRows(
             connection, of: entity, rowID: TableSchema.rowIDName(of: entity.name, on: connection))
         rows[entity.id] = made
@@ -100,11 +125,16 @@ final class FingerprintKeeper {
     }
 
     private func nextToFill() throws -> TrackedEntity? {
-        try catalog.present.first { try !table.isComplete($0.lineage) }
+        try catalog.present.first {
+            try unreadable[$0.lineage] == nil && !table.isComplete($0.lineage)
+        }
     }
 
     private func fill(_ entity: TrackedEntity) throws {
-        let rows = try rows(of: entity)
+        guard let rows = try rows(of: entity) else {
+            filling = nil
+            return
+        }
         let next = try rows.forEach(
             after: filling?.position ?? .start, count: Self.sliceRowsMax
         ) { key, row in
@@ -132,7 +162,8 @@ final class FingerprintKeeper {
         for (object, entity) in touched {
             let key = try NetChange.key(stored: object.key, entity)
             if key.values.contains(.null) { continue }
-            if let known = try rows(of: entity).state(of: key) {
+            guard let rows = try rows(of: entity) else { continue }
+            if let known = try rows.state(of: key) {
                 try table.put(lineage: entity.lineage, key: object.key, known: known)
             } else {
                 try table.remove(lineage: entity.lineage, key: object.key)

@@ -139,7 +139,8 @@ package final class FullComparison {
             schema = try version(database)
             let complete = try FingerprintTable.complete(connection)
             waiting = try EntityCatalog(connection).present.filter {
-                complete.contains($0.lineage)
+                try complete.contains($0.lineage)
+                    && EntityRows.obstacle(to: $0, on: connection) == nil
             }
         }
         return try Metadata(database).isStated()

@@ -69,6 +69,16 @@ final class Recovery {
         try prints.isComplete(try catalog.entity(entity)?.lineage ?? entity)
     }
 
+    /// The table that an entity is or was one of, and why its rows cannot be read in this process;
+    /// nil when they can, or there is no such table any more.
+    func obstacle(to entity: Int64) throws -> (table: String, reason: String)? {
+        guard let before = try catalog.entity(entity),
+            let now = catalog.present(of: before.lineage),
+            let reason = try EntityRows.obstacle(to: now, on: connection)
+        else { return nil }
+        return (now.name, reason)
+    }
+
     /// Records what was written into columns that were added while the triggers stood: the triggers
     /// saw everything else. Needs no fingerprints.
     ///

@@ -170,7 +170,7 @@ extension Tracker {
         var report = RepairReport(findings: findings, recoveredCount: 0)
         try recover(in: db, comparing: due, after: migration, into: &report)
         if migration != nil, excluded.isEmpty { try Migration.remove(from: db) }
-        if comparingAll, report.uncompared.isEmpty {
+        if comparingAll, report.uncompared.isEmpty, report.unreadable.isEmpty {
             let now = wall?() ?? Timestamp.now().milliseconds
             try FullComparison.setFinished(
                 at: Timestamp(milliseconds: now), in: Metadata(db))
@@ -219,6 +219,17 @@ extension Tracker {
         var isMerged = false
         var byRecord = false
 
+        /// All entities whose rows are to be read.
+        var entities: [Int64] { new + rekeyed + (suspects + grown + renewed).map(\.id) }
+
+        mutating func remove(_ entities: Set<Int64>) {
+            new.removeAll(where: entities.contains)
+            rekeyed.removeAll(where: entities.contains)
+            suspects.removeAll { entities.contains($0.id) }
+            grown.removeAll { entities.contains($0.id) }
+            renewed.removeAll { entities.contains($0.id) }
+        }
+
         var isEmpty: Bool {
             suspects.isEmpty && grown.isEmpty && new.isEmpty && renewed.isEmpty && rekeyed.isEmpty
                 && !hasRenamed
@@ -230,8 +241,10 @@ extension Tracker {
         into report: inout RepairReport
     ) throws {
         guard !due.isEmpty else { return }
+        var due = due
         var isLeft = due.isMerged && (due.hasRenamed || !due.rekeyed.isEmpty)
         if let recovery = try Recovery(db, at: wall?(), after: migration) {
+            try leaveUnreadable(&due, of: recovery, into: &report)
             for entity in due.new { try recovery.takeAsNew(entity) }
             for entity in due.new { try recovery.compare(entity) }
             for entity in due.renewed { try recovery.renewPrints(entity.id) }
@@ -271,6 +284,20 @@ extension Tracker {
             report.isComparedWhenMerging = true
             try Metadata(db).set(.unseen, to: .integer(1))
         }
+    }
+
+    /// Leaves out the tables whose rows SQLite cannot read in this process, and names them: they
+    /// must not keep the others from being compared, nor any table from its triggers.
+    private func leaveUnreadable(
+        _ due: inout Comparison, of recovery: Recovery, into report: inout RepairReport
+    ) throws {
+        var left: Set<Int64> = []
+        for entity in due.entities where !left.contains(entity) {
+            guard let (table, reason) = try recovery.obstacle(to: entity) else { continue }
+            report.unreadable[table] = reason
+            left.insert(entity)
+        }
+        if !left.isEmpty { due.remove(left) }
     }
 
     /// What a repair found to have become of a table.

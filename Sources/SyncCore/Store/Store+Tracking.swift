@@ -30,7 +30,7 @@ extension Store {
         try explaining("track", at: path) {
             let tracker = try Tracker(path: path)
             try tracker.verifyFile(verify)
-            let report = try tracker.track(
+            var report = try tracker.track(
                 entities: entities, options: options,
                 mending: { database, isRight in
                     try tracker.mendDropped(database, triggersAreRight: isRight) {
@@ -44,6 +44,11 @@ extension Store {
                 })
             // What is left out now is taken with the first digest.
             try? tracker.takeFingerprints(within: fingerprintTime)
+            for finding in try tracker.unreadableTables() {
+                if case .unreadable(let reason) = finding.problem {
+                    report.unreadable[finding.table] = reason
+                }
+            }
             return report
         }
     }
@@ -155,6 +160,23 @@ extension Store {
     ///   complete check.
     public func verifyCapture() throws -> [CaptureFinding] {
         try explaining("verify") { try ownTracker().verify() }
+    }
+
+    /// The recorded tables whose rows SQLite cannot read in this process, as where their key has a
+    /// collation that an application defines.
+    ///
+    /// - Parameter thoroughly: false: as the last digest found them.
+    /// - Throws: ``SyncError``: `busy`, `corrupt`.
+    /// - Complexity: O(entities), of the last digest O(1).
+    public func unreadableTables(thoroughly: Bool = true) throws -> [CaptureFinding] {
+        try explaining("verify") {
+            if !thoroughly, live.isResting { return [] }
+            return try live.withState { connection, live in
+                thoroughly
+                    ? try live.catalog.unreadable(on: connection)
+                    : live.unreadable.values.sorted { $0.table < $1.table }
+            }
+        }
     }
 
     /// Repairs the triggers after a change of the schema, and records the changes that were missed

@@ -3,8 +3,11 @@ import Glibc
 /// Absolute paths without symbolic links.
 package enum PathResolution {
     /// `path` with its links resolved. For a file that does not exist the links of its directory
-    /// are resolved; a path whose directory does not exist is returned unchanged.
+    /// are resolved; a path whose directory does not exist, or that has a NUL, is returned
+    /// unchanged.
     package static func resolved(_ path: String) -> String {
+        // To the system it would end there, and name another file.
+        if path.utf8.contains(0) { return path }
         if let resolved = real(path) { return resolved }
         guard let slash = path.lastIndex(of: "/"), slash != path.startIndex,
             let directory = real(String(path[..<slash]))

@@ -96,6 +96,16 @@ package enum DatabaseOpener {
         case file(FileIdentity)
     }
 
+    /// Refuses a path that the system would cut: it would name another file.
+    ///
+    /// - Throws: `invalidArgument`
+    package static func refuseNUL(in path: String) throws {
+        guard path.utf8.contains(0) else { return }
+        throw SyncError(
+            .invalidArgument, "the path has a NUL character, which no path can have",
+            hint: "Give the path of the database file")
+    }
+
     /// Opens an existing database.
     ///
     /// SQLite opens by path, so the file is compared afterwards, before anything of it is read: by
@@ -111,6 +121,7 @@ package enum DatabaseOpener {
     ) throws -> DatabaseQueue {
         _ = configureSQLite
         do {
+            try refuseNUL(in: path)
             if case .writing = purpose {
                 try FileAccessCheck.requireWritable(path)
             } else {

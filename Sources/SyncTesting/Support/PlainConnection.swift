@@ -30,6 +30,19 @@ package final class PlainConnection: @unchecked Sendable {  // SQLITE_OPEN_FULLM
 
     deinit { close() }
 
+    /// Defines a collation that SQLite does not have, as an application does: it takes texts for
+    /// equal whose ASCII letters differ in case alone.
+    package func defineCollation(_ name: String) {
+        sqlite3_create_collation(handle, name, SQLITE_UTF8, nil) {
+            _, firstCount, first, count, bytes in
+            let left = UnsafeRawBufferPointer(start: first, count: Int(firstCount))
+            let right = UnsafeRawBufferPointer(start: bytes, count: Int(count))
+            func folded(_ byte: UInt8) -> UInt8 { (65...90).contains(byte) ? byte + 32 : byte }
+            let (one, other) = (left.map(folded), right.map(folded))
+            return one == other ? 0 : one.lexicographicallyPrecedes(other) ? -1 : 1
+        }
+    }
+
     /// Closes it before it goes; a second call does nothing.
     package func close() {
         if isOpen { sqlite3_close_v2(handle) }

@@ -53,6 +53,11 @@ enum FilePermission {
         return isAllowed
     }
 
+    /// Whether `peer` may search the folder of a descriptor.
+    static func maySearch(_ descriptor: Int32, peer: PeerIdentity) -> Bool {
+        peer.uid == 0 || allows(search, on: descriptor, peer: peer)
+    }
+
     private static func allows(
         _ bits: UInt32, on descriptor: Int32, peer: PeerIdentity
     ) -> Bool {

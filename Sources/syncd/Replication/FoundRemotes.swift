@@ -26,10 +26,13 @@ struct FoundRemotes: Sendable {
     /// The file that they were read from: exchanges are made with this one.
     let file: FileIdentity
     let replica: ReplicaID
+    /// What was sent to no remote yet.
+    let unsent: UnsentTransactions
 
     init(
         configured: [RemoteEntry], inFile: [RemoteEntry], ownership: FileOwnership,
-        isConfidential: Bool, replica: ReplicaID
+        isConfidential: Bool, replica: ReplicaID,
+        unsent: UnsentTransactions = UnsentTransactions(count: 0, since: nil)
     ) {
         let names = Set(configured.map(\.name))
         let automatic = inFile.filter { $0.options.manual != true }
@@ -44,5 +47,6 @@ struct FoundRemotes: Sendable {
         owner = ownership.owner
         file = ownership.file
         self.replica = replica
+        self.unsent = unsent
     }
 }

@@ -21,8 +21,13 @@ struct RemoteSchedule: Sendable {
     private(set) var failureCount = 0
     /// When the first of the failures in a row was; nil: the last exchange did not fail.
     private(set) var failingSince: Timestamp?
-    /// How many transactions were committed since the last exchange that succeeded began.
+    /// How many transactions were committed since the last exchange that succeeded began. Before
+    /// one did: those that the store says were sent to nobody (``learn(unsent:since:)``), and those
+    /// committed since.
     var unsent: Int { waiting + underway }
+    /// The same, as far as it is known: 0 says that everything was sent, and only an exchange that
+    /// succeeded can say that.
+    var knownUnsent: Int? { lastSuccess == nil && unsent == 0 ? nil : unsent }
     /// Those of them that the next exchange sends, and those of the one that is under way.
     private var waiting = 0
     private var underway = 0
@@ -36,6 +41,15 @@ struct RemoteSchedule: Sendable {
     init(_ options: ReplicationOptions, now: ContinuousClock.Instant) {
         self.options = options
         due = now
+    }
+
+    /// Before the first exchange: what the store says was sent to no remote.
+    ///
+    /// - Parameter since: when the oldest of it was committed.
+    mutating func learn(unsent count: Int, since: Timestamp?) {
+        guard lastSuccess == nil, count > 0 else { return }
+        waiting += count
+        behindSince = [behindSince, since].compactMap(\.self).min()
     }
 
     /// Continues with other options.

@@ -27,7 +27,8 @@ struct ReplicationWork: Sendable {
             }
             return FoundRemotes(
                 configured: configured, inFile: try store.remotes(), ownership: ownership,
-                isConfidential: try store.isConfidential(), replica: store.replica)
+                isConfidential: try store.isConfidential(), replica: store.replica,
+                unsent: try store.unsent())
         }
     }
 

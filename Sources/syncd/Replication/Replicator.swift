@@ -205,6 +205,8 @@ actor Replicator {
         let wanted = found.used
         for entry in wanted where store.entries[entry.name] != entry {
             store.schedules[entry.name] = RemoteSchedule(options, now: now)
+            store.schedules[entry.name]?.learn(
+                unsent: found.unsent.count, since: found.unsent.since)
             store.watches[entry.name] = watch(entry, of: path, replica: found.replica)
         }
         let names = Set(wanted.map(\.name))
@@ -279,13 +281,14 @@ actor Replicator {
             if stores[path]?.differences[name] ?? [] != report.differences {
                 stores[path]?.differences[name] = report.differences
                 if let error = StateDifference.error(report.differences, path: path) {
-                    log.error("\(error)", metadata: ["store": .string(path)])
+                    log.error("\(error.sentence)", metadata: ["store": .string(path)])
                 }
             }
             if stores[path]?.denials[name]?.reason != report.denial?.reason {
                 stores[path]?.denials[name] = report.denial
                 if let denial = report.denial {
-                    log.warning("sync \(name): \(denial)", metadata: ["store": .string(path)])
+                    log.warning(
+                        "sync \(name): \(denial.sentence)", metadata: ["store": .string(path)])
                 }
             }
             let waiting = report.waiting.filter { !$0.isSettled }
@@ -302,7 +305,8 @@ actor Replicator {
             stores[path]?.schedules[name]?.failed(
                 error, at: now, wall: .now(), jitter: .random(in: 0...1))
             if before?.reason != error.reason {
-                log.warning("sync \(name): \(error)", metadata: ["store": .string(path)])
+                log.warning(
+                    "sync \(name): \(error.sentence)", metadata: ["store": .string(path)])
             }
         }
     }
@@ -331,7 +335,7 @@ actor Replicator {
                 lastSync: schedule?.lastSuccess, behindSince: schedule?.behindSince,
                 error: error?.reason)
             status.hint = error?.hint
-            status.behind = Int64(schedule?.unsent ?? 0)
+            status.behind = schedule?.knownUnsent.map(Int64.init)
             status.failingSince = schedule?.failingSince
             status.failures = Int64(schedule?.failureCount ?? 0)
             return status

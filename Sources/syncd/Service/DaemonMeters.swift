@@ -10,6 +10,7 @@ final class DaemonMeters: Sendable {
     private let dropped = Atomic<Int64>(0)
     private let refused = Atomic<Int64>(0)
     private let server = Mutex<VarlinkServer?>(nil)
+    private let failedReload = Mutex<ReloadFailure?>(nil)
 
     /// Counts the connections of a server from now on.
     func count(connectionsOf server: VarlinkServer) { self.server.withLock { $0 = server } }
@@ -19,6 +20,16 @@ final class DaemonMeters: Sendable {
 
     /// A client was not accepted.
     func noteRefused() { refused.add(1, ordering: .relaxed) }
+
+    /// The last reload of the configuration; nil: none has failed since one that did not.
+    var reloadFailure: ReloadFailure? { failedReload.withLock { $0 } }
+
+    /// The configuration was reloaded, or could not be: why.
+    func noteReload(failure: String?) {
+        failedReload.withLock { known in
+            known = failure.map { ReloadFailure(reason: $0, time: .now()) }
+        }
+    }
 
     /// The counts as they are now, of a process without workers.
     var process: DaemonOverview.Process {

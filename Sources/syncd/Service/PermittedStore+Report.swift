@@ -33,9 +33,16 @@ extension PermittedStore {
     ///
     /// - Throws: as ``report()``.
     func findings() throws -> (all: [String], unrecorded: [String]) {
-        let found = try store().verifyCapture()
+        let store = try store()
+        let found = try store.verifyCapture()
         let unrecorded = found.filter { $0.mayHaveLostChanges || $0.isOfMigration }
         var findings = found.map(\.explanation)
+        findings += try store.unreadableTables().map(\.explanation)
+        // The others are said here, each in its own way.
+        let others: Set<StoreTrouble.Work> = [.journal, .unreadable]
+        findings += hub.state.troubles.filter { !others.contains($0.work) }.map { trouble in
+            trouble.text + (trouble.hint.map { ". \($0)" } ?? "")
+        }
         if let fault = openedNow?.journal.fault {
             findings.append(
                 fault + ". Commits are told when they are in the history tables; make room for it")

@@ -71,8 +71,8 @@ struct StoreRouter: Sendable {
         let name = Arguments(call).store
         if let id = StoreID(name) { return try await locate(id, for: call.peer) }
         return try await pool.run(for: call.peer.uid) { [workers] in
-            let path = PathResolution.resolved(name)
-            guard let owner = workers.owner(of: path), Self.isKnown(path, of: owner, to: call.peer)
+            guard let path = CallerPath.resolved(name, for: call.peer),
+                let owner = workers.owner(of: path), Self.isKnown(path, of: owner, to: call.peer)
             else { return nil }
             return (owner, path)
         }
@@ -237,8 +237,8 @@ struct StoreRouter: Sendable {
     private func track(_ call: IncomingCall, _ stream: ReplyStream) async throws -> Bool {
         let name = try Arguments(call).string("path")
         let found = try await pool.run(for: call.peer.uid) { () -> (path: String, owner: UInt32)? in
-            let path = PathResolution.resolved(name)
-            guard name.hasPrefix("/"), let owner = FileOwnership.owner(of: path),
+            guard name.hasPrefix("/"), let path = CallerPath.resolved(name, for: call.peer),
+                let owner = FileOwnership.owner(of: path),
                 owner != geteuid(), FilePermission.allows(.write, at: path, peer: call.peer)
             else { return nil }
             return (path, owner)

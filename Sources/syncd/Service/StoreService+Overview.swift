@@ -8,7 +8,7 @@ extension StoreService {
     func addOverview(_ interface: inout ServedInterface) {
         interface.on("Overview") { call in try await overview(for: call.peer).jsonObject }
         interface.on("Configuration") { [configuration] call in
-            guard [0, geteuid()].contains(call.peer.uid) else {
+            guard Self.maySeeConfiguration(call.peer) else {
                 throw SyncError(
                     .notAllowed, "only root and the daemon's user see its configuration",
                     hint: "Run: sudo synctool config")
@@ -16,6 +16,10 @@ extension StoreService {
             let settings = configuration.current?.settings ?? []
             return ["settings": .array(settings.map { .object($0.jsonObject) })]
         }
+    }
+
+    private static func maySeeConfiguration(_ peer: PeerIdentity) -> Bool {
+        [0, geteuid()].contains(peer.uid)
     }
 
     /// How this process and those of its stores that the caller may see are doing.
@@ -28,7 +32,10 @@ extension StoreService {
         for index in stores.indices {
             stores[index].remotes = await replicator.status(of: stores[index].store.path)
         }
-        return DaemonOverview(process: meters.process, stores: stores)
+        var overview = DaemonOverview(process: meters.process, stores: stores)
+        let maySeeWhy = Self.maySeeConfiguration(peer)
+        overview.reloadFailure = meters.reloadFailure.map { maySeeWhy ? $0 : $0.withoutReason }
+        return overview
     }
 }
 
@@ -40,7 +47,10 @@ extension PermittedStore {
             store: summary(), databaseBytes: Self.size(path), walBytes: Self.size(path + "-wal"))
         // What was counted of another file is not for who may read this one.
         if !isReplaced, barrier == nil { overview.traffic = hub.state.traffic }
-        if let openedNow { overview.contents = try? hub.contents(of: openedNow) }
+        if let openedNow {
+            overview.contents = try? hub.contents(of: openedNow)
+            if hub.isCurrent(openedNow) { overview.troubles = hub.state.troubles }
+        }
         return overview
     }
 }

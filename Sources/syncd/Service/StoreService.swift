@@ -36,7 +36,8 @@ struct StoreService: Sendable {
                 arguments.trackEntry(), for: arguments.peer)
             return [
                 "store": .object(store.summary().jsonObject),
-                "tables": .array(report.entries.map { .object(TableSummary($0).jsonObject) }),
+                "tables": .array(
+                    report.entries.map { .object(TableSummary($0, of: report).jsonObject) }),
                 "repaired": .array(
                     (report.repair?.explanations ?? []).map(JSONValue.string)),
             ]

@@ -43,6 +43,8 @@ struct DigestSchedule {
     /// A transaction came that is read from the history tables only.
     private var isAwaited = false
     private var nextBusyDelay = Self.busyDelay
+    /// Since when each digest has found a lock taken.
+    private var busySince: NIODeadline?
 
     /// Notes a commit; true when the timer has to be set.
     ///
@@ -78,13 +80,20 @@ struct DigestSchedule {
     func isQuiet(at now: NIODeadline) -> Bool { now - lastActivity >= pace.quiet }
 
     /// A digest found a lock taken: how long to wait before the next one.
-    mutating func noteBusy() -> TimeAmount {
+    mutating func noteBusy(at now: NIODeadline) -> TimeAmount {
+        busySince = busySince ?? now
         defer { nextBusyDelay = min(nextBusyDelay * 2, Self.busyDelayMax) }
         return nextBusyDelay
     }
 
+    /// Whether digests have found a lock taken for ``delayMax``.
+    func isOverdue(at now: NIODeadline) -> Bool {
+        busySince.map { now - $0 >= Self.delayMax } ?? false
+    }
+
     /// No digest is under way any more: the next commit sets the timer.
     mutating func end() {
+        busySince = nil
         isScheduled = false
         isAwaited = false
         nextBusyDelay = Self.busyDelay

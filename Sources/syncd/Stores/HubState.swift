@@ -26,6 +26,11 @@ final class HubState: Sendable {
         var isComparing = false
         /// When the rows are compared; nil: not known yet.
         var nextComparison: ContinuousClock.Instant?
+        /// What fails at present.
+        var troubles: [StoreTrouble.Work: StoreTrouble] = [:]
+        /// What was last logged of each work since the store was opened.
+        var lastFailures: [StoreTrouble.Work: String] = [:]
+        /// What was last logged of opening it.
         var lastFailure: String?
         var isReleaseDue = false
         var rest = StoreRest()
@@ -119,9 +124,12 @@ final class HubState: Sendable {
         _ reason: StoreLifecycle.Absence, path: String, isTold: Bool = true
     ) -> Bool {
         content.withLock { content in
+            content.troubles = [:]
             guard content.lifecycle.fail(reason) else { return false }
             guard isTold else { return true }
-            let notice = Notice.storeRemoved(path: path)
+            var why: String?
+            if case .failed(let error) = reason { why = error.reason }
+            let notice = Notice.storeRemoved(path: path, reason: why)
             content.fanOut.broadcast(SubscriptionReplies.notice(notice))
             return true
         }
@@ -366,7 +374,12 @@ final class HubState: Sendable {
     }
 
     /// A digest found a lock taken: how long to wait before the next one.
-    func digestBusyDelay() -> TimeAmount { content.withLock { $0.digest.noteBusy() } }
+    func digestBusyDelay() -> TimeAmount {
+        content.withLock { $0.digest.noteBusy(at: .now()) }
+    }
+
+    /// Whether digests have found locks taken for so long that somebody has to look.
+    var isDigestOverdue: Bool { content.withLock { $0.digest.isOverdue(at: .now()) } }
 
     /// The store is in a rollback mode or in WAL mode by now.
     func setPace(_ pace: DigestSchedule.Pace) { content.withLock { $0.digest.pace = pace } }
@@ -409,6 +422,44 @@ final class HubState: Sendable {
             traffic.notices = content.fanOut.sentCount
             traffic.lagged = content.fanOut.laggedCount
             return traffic
+        }
+    }
+
+    // MARK: What fails
+
+    /// What fails at present, in a stable order.
+    var troubles: [StoreTrouble] {
+        content.withLock { content in
+            StoreTrouble.Work.allCases.compactMap { content.troubles[$0] }
+        }
+    }
+
+    /// Notes that work on the open store failed, until ``recovered(_:)``.
+    ///
+    /// - Returns: whether that is new: another reason than the one that was noted last.
+    func noteTrouble(_ work: StoreTrouble.Work, reason: String, hint: String?) -> Bool {
+        content.withLock { content in
+            content.troubles[work] = StoreTrouble(
+                work, reason: reason, hint: hint,
+                since: content.troubles[work]?.since ?? .now())
+            defer { content.lastFailures[work] = reason }
+            return content.lastFailures[work] != reason
+        }
+    }
+
+    /// Work on the store succeeded. Cheap: the live path calls it.
+    func recovered(_ works: [StoreTrouble.Work]) {
+        content.withLock { content in
+            if content.troubles.isEmpty { return }
+            for work in works { content.troubles[work] = nil }
+        }
+    }
+
+    /// The store is being opened: what failed before says nothing of it.
+    func forgetTroubles() {
+        content.withLock { content in
+            content.troubles = [:]
+            content.lastFailures = [:]
         }
     }
 

@@ -28,7 +28,7 @@ extension StoreHub {
             compareSlices(run, interval: interval)
         } catch {
             state.endComparison(next: interval / 10)
-            logOnce("compare: \(error)")
+            troubled(.comparing, by: error)
         }
         return true
     }
@@ -51,15 +51,17 @@ extension StoreHub {
             case .goesOn: compareLater(run, in: Self.comparingPause, interval: interval)
             case .finished:
                 state.endComparison(next: interval)
+                state.recovered([.comparing])
                 let count = run.recoveredCount
                 if count > 0 { log.notice("recorded \(count) changes that no trigger saw") }
             case .outdated: state.endComparison(next: interval / 100)
             }
         } catch let error as SyncError where error.isTransient {
+            if error.code != .busy { troubled(.comparing, by: error) }
             compareLater(run, in: Self.comparingWait, interval: interval)
         } catch {
             state.endComparison(next: interval / 10)
-            logOnce("compare: \(error)")
+            troubled(.comparing, by: error)
         }
     }
 }

@@ -34,18 +34,35 @@ extension StoreHub {
                 return setDigestTimer(DigestSchedule.pause)
             }
             opened.journal.forget(upTo: last)
+            noteUnreadable(opened.store)
             if state.finishDigest() { try opened.store.emptyWal() }
+            state.recovered([.digesting])
             succeeded(.reading, .digesting)
         } catch let error as SyncError where error.isTransient {
-            setDigestTimer(state.digestBusyDelay())
+            let delay = state.digestBusyDelay()
+            // A lock is free again soon, mostly. A disk that is full stays so until somebody acts.
+            if error.code != .busy || state.isDigestOverdue { troubled(.digesting, by: error) }
+            setDigestTimer(delay)
         } catch let error as SyncError where error.code == .storeDamaged {
             state.endDigest()
             repairDroppedTables(of: opened)
         } catch {
             state.endDigest()
-            logOnce("digest: \(error)")
+            troubled(.digesting, by: error)
             failed(.digesting, of: opened, with: error as? SyncError, after: .now - start)
         }
+    }
+
+    /// Names the tables whose rows SQLite cannot read in this process.
+    private func noteUnreadable(_ store: Store) {
+        // One that rests was not looked at.
+        guard !store.isResting,
+            let findings = try? store.unreadableTables(thoroughly: false)
+        else { return }
+        if findings.isEmpty { return state.recovered([.unreadable]) }
+        troubled(
+            .unreadable, reason: findings.map(\.explanation).joined(separator: "; "),
+            hint: CaptureFinding.unreadableHint)
     }
 
     /// Digests what waits for a quiet moment, before the store is closed for good: who reads the
@@ -64,11 +81,12 @@ extension StoreHub {
         guard !limits.isEmpty, let opened = state.opened else { return }
         do {
             let report = try opened.store.purge(beyond: limits)
+            state.recovered([.purging])
             guard report.transactions > 0 else { return }
             log.info("purged \(report.transactions) transactions beyond the limits")
             try tellPurged(opened.store)
         } catch {
-            logOnce("purge: \(error)")
+            troubled(.purging, by: error)
         }
     }
 

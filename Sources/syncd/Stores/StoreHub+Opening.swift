@@ -151,7 +151,7 @@ extension StoreHub {
                     try closeMoved(opened)
                 }
             } catch {
-                log.warning("closing: \(error)")
+                log.warning("closing: \(SyncError.known(error).sentence)")
             }
         }
     }
@@ -177,21 +177,33 @@ extension StoreHub {
             try tryOpening()
             succeeded(.opening)
         } catch {
-            let error = error as? SyncError ?? SyncError(.internalFault, "\(error)", path: path)
+            let error = reasonNotToOpen(error)
             judgeFailure(of: .opening, with: error, after: .now - start)
             let isElsewhere = environment.isElsewhere(path)
             let wasOpen = state.failOpening(
                 error.code == .noSuchFile ? .missing : .failed(error), path: path,
                 isTold: !isElsewhere)
-            logOnce(error.description)
+            logOnce(error.sentence)
             if wasOpen, !isElsewhere {
-                log.notice("the file is gone, or is no longer a tracked store")
+                switch error.code {
+                case .noSuchFile: log.notice("the file is gone; its subscribers wait for it")
+                case .notTracked: log.notice("it is no longer a tracked store")
+                default: log.notice("its subscribers wait until it can be opened again")
+                }
             }
         }
     }
 
+    /// What keeps the store from being opened: a folder that may no longer be searched is named.
+    private func reasonNotToOpen(_ error: any Error) -> SyncError {
+        let error = error as? SyncError ?? SyncError(.internalFault, "\(error)", path: path)
+        guard error.code == .notAllowed else { return error }
+        return PathBarrier(before: path)?.error(about: path) ?? error
+    }
+
     private func tryOpening() throws {
         environment.onOpening?(path)
+        state.forgetTroubles()
         try trackIfMissing()
         let (store, journal) = try openContinuing()
         try store.record(in: journal)
@@ -200,7 +212,7 @@ extension StoreHub {
             try repair(try store.verifyCapture(), in: store)
         } catch {
             failure = error as? SyncError
-            if failure?.code != .storeDamaged { logOnce("schema: \(error)") }
+            if failure?.code != .storeDamaged { troubled(.repairing, by: error) }
         }
         // What was committed before is history: only later commits are sent as they happen.
         _ = try? store.poll()

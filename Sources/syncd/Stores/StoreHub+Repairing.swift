@@ -37,17 +37,18 @@ extension StoreHub {
             }
             try repair(findings, in: opened.store, isWaiting: state.isRepairOverdue)
             state.endRepair()
+            state.recovered([.repairing])
             let entities = try opened.store.status().entities
             state.broadcast(SubscriptionReplies.notice(.schemaChanged(entities: entities)))
         } catch let error as SyncError where error.code == .storeDamaged {
             state.endRepair()
             repairDroppedTables(of: opened)
         } catch let error as SyncError where error.isTransient {
-            if state.isRepairOverdue { logOnce("schema: \(error)") }
+            if state.isRepairOverdue { troubled(.repairing, by: error) }
             repairLater(after: state.repairBusyDelay(), isSettled: isSettled)
         } catch {
             state.endRepair()
-            logOnce("schema: \(error)")
+            troubled(.repairing, by: error)
             failed(.repairing, of: opened, with: error as? SyncError)
         }
     }
@@ -96,6 +97,9 @@ extension StoreHub {
         if findings.contains(where: \.isOfMigration) { return lookAfterMigration() }
         let report = try store.repairCapture(isWaiting: isWaiting)
         for finding in report.findings { log.notice("schema: \(finding.explanation)") }
+        for finding in report.unreadableFindings {
+            log.warning("\(finding.explanation). \(CaptureFinding.unreadableHint)")
+        }
         logRecovered(report.recoveredCount)
     }
 

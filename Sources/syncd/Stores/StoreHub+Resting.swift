@@ -17,9 +17,12 @@ extension StoreHub {
                 return false
             }
             do {
-                if try rest(opened) { return true }
+                if try rest(opened) {
+                    state.recovered([.resting])
+                    return true
+                }
             } catch {
-                logOnce("rest: \(error)")
+                troubled(.resting, by: error)
             }
             state.refuseRest()
             follow(opened)

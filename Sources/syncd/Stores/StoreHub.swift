@@ -144,8 +144,25 @@ final class StoreHub: Sendable {
         }
     }
 
-    /// Logs a failure that may come with every event only when it changes; not of a store in
-    /// quarantine, whose owner may change it as often as they like.
+    /// Notes that work on the open store fails, until ``HubState/recovered(_:)``; logged when the
+    /// reason is another one than before.
+    func troubled(_ work: StoreTrouble.Work, by error: any Error) {
+        let error = SyncError.known(error)
+        troubled(work, reason: error.reason, hint: error.hint)
+    }
+
+    /// As ``troubled(_:by:)``.
+    func troubled(_ work: StoreTrouble.Work, reason: String, hint: String? = nil) {
+        let isNew = state.noteTrouble(work, reason: reason, hint: hint)
+        let text = StoreTrouble(work, reason: reason, since: .now()).text
+        // A table that cannot be read is looked at with each digest, and is one failure.
+        if isNew || work != .unreadable { state.noteError(text) }
+        guard isNew, !state.trust.isQuarantined else { return }
+        log.warning("\(text + (hint.map { ". \($0)" } ?? ""))")
+    }
+
+    /// Logs a failure of opening the store, which may come with every event, only when it changes;
+    /// not of a store in quarantine, whose owner may change it as often as they like.
     func logOnce(_ message: String) {
         state.noteError(message)
         if state.isNewFailure(message), !state.trust.isQuarantined { log.warning("\(message)") }
@@ -221,7 +238,12 @@ extension StoreHub {
             readFailed(error as? SyncError, of: opened)
             return
         }
-        if let fault = opened.journal.fault { logOnce(fault) }
+        if let fault = opened.journal.fault {
+            troubled(.journal, reason: fault, hint: "Make room for it")
+            state.recovered([.reading])
+        } else {
+            state.recovered([.reading, .journal])
+        }
         if look.unsettled != nil {
             // A writer holds the lock: its commit may raise no other event.
             opened.watcher.poke(opened.watch, after: .milliseconds(100))
@@ -310,7 +332,9 @@ extension StoreHub {
         case .foreignHistory?, .storeReplaced?, .noSuchFile?: reopenLater()
         case .storeDamaged?, .notTracked?: repairDroppedTables(of: opened)
         default:
-            logOnce(error?.description ?? "the store cannot be read")
+            troubled(
+                .reading,
+                by: error ?? SyncError(.internalFault, "the store cannot be read", path: path))
             failed(.reading, of: opened, with: error)
             opened.watcher.poke(opened.watch, after: .milliseconds(500))
         }

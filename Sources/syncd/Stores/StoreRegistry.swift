@@ -326,7 +326,7 @@ final class StoreRegistry: Sendable {
     func store(
         _ name: String, for peer: PeerIdentity, need: FilePermission.Need
     ) throws -> PermittedStore {
-        guard let found = find(name, for: peer) else { throw Self.unknown(name) }
+        guard let found = try find(name, for: peer) else { throw Self.unknown(name) }
         guard need == .write else { return found }
         guard let store = permitted(found.hub, for: peer, need: need) else {
             throw Self.mayNotWrite(found.hub.path, peer: peer)
@@ -336,13 +336,14 @@ final class StoreRegistry: Sendable {
 
     /// Runs `body`, a call about the store of this name, so that it is known after a crash.
     func marked<Result>(_ name: String, _ body: () throws -> Result) rethrows -> Result {
+        // Nothing of it is told to the caller.
         let hub =
             StoreID(name).map { id in hubs.first { (try? $0.store().id) == id } }
             ?? state.withLock { $0.hubs[PathResolution.resolved(name)] }
         return try hub.map { try $0.marked(body) } ?? body()
     }
 
-    private func find(_ name: String, for peer: PeerIdentity) -> PermittedStore? {
+    private func find(_ name: String, for peer: PeerIdentity) throws -> PermittedStore? {
         if let id = StoreID(name) {
             // One that was not opened yet may be it.
             openUntried(for: peer)
@@ -352,8 +353,10 @@ final class StoreRegistry: Sendable {
             }
             return nil
         }
-        let path = PathResolution.resolved(name)
-        guard let hub = state.withLock({ $0.hubs[path] }) else { return nil }
+        try DatabaseOpener.refuseNUL(in: name)
+        guard let path = CallerPath.resolved(name, for: peer),
+            let hub = state.withLock({ $0.hubs[path] })
+        else { return nil }
         openIfUntried(hub, for: peer, until: .now + Self.firstOpeningMax)
         return permitted(hub, for: peer, need: .read)
     }
@@ -423,11 +426,14 @@ final class StoreRegistry: Sendable {
     func track(
         _ entry: Configuration.StoreEntry, for peer: PeerIdentity
     ) throws -> (store: PermittedStore, report: TrackReport) {
-        let path = PathResolution.resolved(entry.path)
+        try DatabaseOpener.refuseNUL(in: entry.path)
         guard entry.path.hasPrefix("/") else {
             throw SyncError(
                 .invalidArgument, "'\(entry.path)' is not an absolute path",
                 hint: "Give the whole path of the database file")
+        }
+        guard let path = CallerPath.resolved(entry.path, for: peer) else {
+            throw Self.mayNotWrite(entry.path, peer: peer)
         }
         try checkMayTrack(path, peer: peer)
         let hub = state.withLock { state in
@@ -488,7 +494,7 @@ final class StoreRegistry: Sendable {
     func untrack(
         _ name: String, for peer: PeerIdentity, keepsData: Bool
     ) throws -> UntrackReport {
-        guard let found = find(name, for: peer) else { throw Self.unknown(name) }
+        guard let found = try find(name, for: peer) else { throw Self.unknown(name) }
         if let barrier = found.barrier, !keepsData { throw barrier }
         let hub = found.hub
         let isGone = FileIdentity(path: hub.path) == nil

@@ -39,7 +39,7 @@ struct JournalLog: LogHandler {
     static func text(_ message: String, of store: Logger.MetadataValue?) -> String {
         guard let store else { return message }
         let path = "\(store)"
-        return message.contains(path) ? message : "\(path): \(message)"
+        return message.hasPrefix(path) ? message : "\(path): \(message)"
     }
 
     /// One block of memory holds all fields while the journal's client reads them.

@@ -1,3 +1,7 @@
+import CLinux
+import Foundation
+import SyncCore
+
 /// What the daemon asks of its workers, over the socket that each inherits. No client reaches it.
 enum WorkerInterface {
     static let name = "org.syncd.Worker"
@@ -21,11 +25,13 @@ enum WorkerInterface {
         """
 }
 
-/// What a worker is told when it is started.
+/// What a worker is told when it is started, through a pipe that it inherits.
 struct WorkerSettings: Sendable, Codable {
     /// The descriptors that a worker inherits.
     static let controlDescriptor: Int32 = 3
     static let passingDescriptor: Int32 = 4
+    static let settingsDescriptor: Int32 = 5
+    static let descriptors = [controlDescriptor, passingDescriptor, settingsDescriptor]
 
     /// Whose stores it serves.
     var owner: UInt32
@@ -34,4 +40,42 @@ struct WorkerSettings: Sendable, Codable {
 
     /// Where it keeps what is its own: what it is at work on, its lock.
     var directory: String { configuration.stateDirectory + "/workers/\(owner)" }
+
+    // MARK: The pipe
+
+    /// A pipe that has these settings in it, for the worker to read to its end.
+    ///
+    /// - Returns: the end to read from; the caller closes it.
+    /// - Throws: `unreachable` when there is none, or not enough room in it: the settings, without
+    ///   stores, have some hundred bytes, and a pipe takes 64 kB.
+    func pipe() throws -> Int32 {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let bytes = [UInt8](try encoder.encode(self))
+        var ends: [Int32] = [-1, -1]
+        let status = syncd_pipe(&ends)
+        guard status == 0 else { throw Self.noPipe(status) }
+        defer { close(ends[1]) }
+        // The worker does not run yet: nothing must wait for it.
+        _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
+        guard write(ends[1], bytes, bytes.count) == bytes.count else {
+            let status = errno
+            close(ends[0])
+            throw Self.noPipe(status)
+        }
+        return ends[0]
+    }
+
+    /// The settings that the daemon wrote for this process.
+    ///
+    /// - Throws: the decoder's error.
+    static func received() throws -> WorkerSettings {
+        let end = FileHandle(fileDescriptor: settingsDescriptor, closeOnDealloc: true)
+        return try JSONDecoder().decode(Self.self, from: try end.readToEnd() ?? Data())
+    }
+
+    private static func noPipe(_ status: Int32) -> SyncError {
+        let text = String(cString: strerror(status))
+        return SyncError(.unreachable, "a worker cannot be given its settings: \(text)")
+    }
 }

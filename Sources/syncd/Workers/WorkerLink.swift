@@ -42,17 +42,16 @@ final class WorkerLink: Sendable {
         onEnd: @escaping @Sendable () -> Void
     ) async throws -> WorkerLink {
         let owner = settings.owner
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let text = String(decoding: try encoder.encode(settings), as: UTF8.self)
+        let told = try settings.pipe()
+        defer { close(told) }
         let (passing, passed) = try DescriptorChannel.pair()
         let (control, controlled) = try VarlinkClient.socketPair()
         defer { for end in [passed, controlled] { close(end) } }
         let process: WorkerProcess
         do {
             process = try WorkerProcess.start(
-                [program, "worker", "--owner", "\(owner)", "--settings", text],
-                environment: inheritedEnvironment, inherited: [controlled, passed],
+                [program, "worker", "--owner", "\(owner)"],
+                environment: inheritedEnvironment, inherited: [controlled, passed, told],
                 onLine: { WorkerLog.pass($0, of: owner, to: log) }, onEnd: onEnd)
         } catch {
             close(control)

@@ -19,9 +19,9 @@ struct Checkup {
     func daemon() async throws -> Result {
         let daemon = try await Access.daemon(using: options)
         var result = Result(checked: ["the daemon answers at \(daemon.client.socket)"])
-        let stores = try await daemon.client.overview().stores
-        let problems = HealthCheck(lagMax: HealthCheck.lagDefault).problems(of: stores)
-        for store in stores where store.store.state == .open {
+        let overview = try await daemon.client.overview()
+        let problems = HealthCheck(lagMax: HealthCheck.lagDefault).problems(of: overview)
+        for store in overview.stores where store.store.state == .open {
             result.checked.append("\(store.store.path) is open")
         }
         for problem in problems {
@@ -79,6 +79,7 @@ struct Checkup {
                         "They are recorded now. Earlier changes that were missed are in the table "
                         + "but not in the history"))
         }
+        result.unchecked += report.unreadableFindings.map { $0.explanation }
         result.unchecked += report.partlyCompared.map {
             "the values of the rows of \($0): a column was dropped since they were last compared. "
                 + "They were taken as they are"
@@ -93,7 +94,7 @@ struct Checkup {
                     problem: "the rows could not be compared, because none were recorded",
                     hint: "Earlier changes that were missed are in the tables but not in the "
                         + "history"))
-        } else if report.uncompared.isEmpty {
+        } else if report.uncompared.isEmpty, report.unreadable.isEmpty {
             result.checked.append("all rows compared: no change was missed")
         }
         return result
@@ -164,18 +165,7 @@ struct Checkup {
             result.findings.append(
                 Finding(problem: error.reason, hint: error.hint.map(typed.fillingIn)))
         }
-        let damage = try Store.integrity(StorePath.absolute(path))
-        if damage.isEmpty {
-            result.checked.append("the file is intact (PRAGMA quick_check)")
-        } else {
-            result.findings += damage.map { problem in
-                Finding(
-                    problem: problem,
-                    hint: "Restore a backup, or salvage the rows: "
-                        + "sqlite3 \(Shell.quoted(path)) .recover")
-            }
-        }
-        if damage.isEmpty { try checkReferences(path, into: &result) }
+        if try checkIntegrity(path, into: &result) { try checkReferences(path, into: &result) }
         for trigger in try Store.foreignTriggers(StorePath.absolute(path)) {
             let name = "\"" + trigger.name.replacing("\"", with: "\"\"") + "\""
             result.findings.append(
@@ -252,6 +242,26 @@ struct Checkup {
                         + "\(remote.name); then: \(add) --encrypt, or, where that is meant: "
                         + "\(add) --in-clear"))
         }
+    }
+
+    /// - Returns: whether the file is intact; false also where that cannot be found out.
+    private func checkIntegrity(_ path: String, into result: inout Result) throws -> Bool {
+        let damage: [String]
+        do {
+            damage = try Store.integrity(StorePath.absolute(path))
+        } catch let error as SyncError where error.code == .refused {
+            // An index needs what only an application has.
+            result.unchecked.append("the integrity of the file: \(error.reason)")
+            return false
+        }
+        if damage.isEmpty { result.checked.append("the file is intact (PRAGMA quick_check)") }
+        result.findings += damage.map { problem in
+            Finding(
+                problem: problem,
+                hint: "Restore a backup, or salvage the rows: "
+                    + "sqlite3 \(Shell.quoted(path)) .recover")
+        }
+        return damage.isEmpty
     }
 
     private func checkReferences(_ path: String, into result: inout Result) throws {

@@ -33,7 +33,9 @@ struct FileAccess: StoreAccess {
     ) {
         let report = try Store.track(absolute, choosing: choice)
         try StoreReplica.showWaiting(at: absolute)
-        return (report.entries.map(TableSummary.init), report.repair?.explanations ?? [])
+        return (
+            report.entries.map { TableSummary($0, of: report) }, report.repair?.explanations ?? []
+        )
     }
 
     func untrack() async throws -> [String] { try Store.untrack(absolute).leftAlone }
@@ -70,7 +72,8 @@ struct FileAccess: StoreAccess {
     }
 
     private static func verify(_ store: Store, at path: String) throws -> Verification {
-        let findings = try store.verifyCapture().map(\.explanation)
+        let found = try store.verifyCapture() + store.unreadableTables()
+        let findings = found.map(\.explanation)
         let tables = try store.status().entities.map {
             TableSummary(name: $0, outcome: "tracked")
         }

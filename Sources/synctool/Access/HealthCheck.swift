@@ -5,10 +5,11 @@ import Varlink
 /// What is wrong with the daemon's stores, for monitoring and for `doctor`.
 ///
 /// Policy: critical is what loses notices or synchronisation now and does not mend itself: a store
-/// that is not open, a remote that has failed for longer than the lag that is allowed. A warning is
-/// what a person has to look at: a remote that fails, changes that wait for longer than allowed, a
-/// consumer that holds back purging, open conflicts. Replicas that are away are no problem:
-/// laptops are.
+/// that is not open, commits that cannot be read, triggers that cannot be repaired, a remote that
+/// has failed for longer than the lag that is allowed. A warning is what a person has to look at:
+/// other work on a store that fails, a remote that fails, changes that wait for longer than
+/// allowed, a consumer that holds back purging, open conflicts, a configuration that could not be
+/// reloaded. Replicas that are away are no problem: laptops are.
 struct HealthCheck {
     /// The exit status of `status --check`, as monitoring plugins use it.
     enum Severity: Int32, Comparable {
@@ -63,13 +64,28 @@ struct HealthCheck {
     /// The default of ``lagMax``: a remote that is checked every 30 s has failed some ten times.
     static let lagDefault = Duration.seconds(15 * 60)
 
+    /// The problems of the daemon, then those of all its stores.
+    func problems(of overview: DaemonOverview) -> [Problem] {
+        [problem(of: overview.reloadFailure)].compactMap(\.self) + problems(of: overview.stores)
+    }
+
+    /// A failed reload; nil: there was none.
+    func problem(of reload: ReloadFailure?) -> Problem? {
+        reload.map { failure in
+            Problem(
+                severity: .warning, subject: .daemon, store: nil,
+                text: ReloadText.line(failure, now: now), hint: ReloadText.hint)
+        }
+    }
+
     /// The problems of all stores, in the order of the stores.
     func problems(of stores: [StoreOverview]) -> [Problem] { stores.flatMap(problems(of:)) }
 
     private func problems(of overview: StoreOverview) -> [Problem] {
         let (store, path) = (overview.store, overview.store.path)
         guard store.state == .open else { return [notOpen(store)] }
-        var found = overview.remotes.compactMap { problem(of: $0, in: path) }
+        var found = overview.troubles.map { problem(of: $0, in: path) }
+        found += overview.remotes.compactMap { problem(of: $0, in: path) }
         found += (overview.contents?.consumers ?? []).compactMap { problem(of: $0, in: overview) }
         if let count = overview.contents?.conflicts, count > 0 {
             found.append(
@@ -88,6 +104,14 @@ struct HealthCheck {
             severity: .critical, subject: .store, store: store.path,
             text: store.error?.reason ?? "the file is \(store.state.rawValue)",
             hint: store.error.map(\.hint) ?? forget)
+    }
+
+    private func problem(of trouble: StoreTrouble, in path: String) -> Problem {
+        let isLosing = [.reading, .repairing].contains(trouble.work)
+        return Problem(
+            severity: isLosing ? .critical : .warning, subject: .store, store: path,
+            text: TroubleText.line(trouble, now: now),
+            hint: trouble.hint ?? "To look at it: synctool doctor \(Shell.quoted(path))")
     }
 
     private func problem(of remote: RemoteStatus, in path: String) -> Problem? {

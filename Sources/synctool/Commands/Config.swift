@@ -22,7 +22,11 @@ struct Config: AsyncParsableCommand {
     var socket: String?
 
     mutating func run() async throws {
-        let all = try await StoreClient(socket: socket).configuration()
+        let client = StoreClient(socket: socket)
+        let all = try await client.configuration()
+        if let failure = try await client.overview().reloadFailure {
+            try Terminal.error.line("synctool config: " + Printable.text(ReloadText.line(failure)))
+        }
         let settings = changed ? all.filter { $0.source != nil } : all
         if output.isJSON {
             for setting in settings { try Terminal.output.json(setting.jsonObject) }

@@ -92,7 +92,8 @@ struct Migrate: FileCommand {
             }
             ?? (missed > 0 ? "recorded \(Plural.text(missed, of: "change"))" : "no row was changed")
         try say("the command ended with status \(status); \(recorded)")
-        for finding in report.repair.partlyComparedFindings {
+        let findings = report.repair.partlyComparedFindings + report.repair.unreadableFindings
+        for finding in findings {
             try say(Printable.text(finding.explanation))
         }
         for loss in report.repair.losses { try say(loss.explanation) }

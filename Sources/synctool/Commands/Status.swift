@@ -118,7 +118,9 @@ struct Status: StoreCommand {
                         hint: "To add it: synctool track \(Shell.quoted(path))"))
             }
         }
-        problems += HealthCheck(lagMax: maxLag.duration).problems(of: stores)
+        let check = HealthCheck(lagMax: maxLag.duration)
+        problems += [check.problem(of: overview.reloadFailure)].compactMap(\.self)
+        problems += check.problems(of: stores)
         let severity = problems.map(\.severity).max() ?? .fine
         try show(problems, severity: severity, summary: CheckSummary(overview, stores: stores))
         if severity != .fine { throw ExitCode(severity.rawValue) }

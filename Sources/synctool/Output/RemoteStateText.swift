@@ -7,8 +7,9 @@ enum RemoteStateText {
     static func unsent(of remote: RemoteStatus, now: Timestamp = .now()) -> String? {
         guard let since = remote.behindSince else { return nil }
         let count =
-            remote.behind > 0
-            ? Plural.text(Int(remote.behind), of: "transaction") + " unsent" : "unsent changes"
+            remote.behind.flatMap { count in
+                count > 0 ? Plural.text(Int(count), of: "transaction") + " unsent" : nil
+            } ?? "unsent changes"
         return "\(count) for \(LocalTime.age(of: since, now: now))"
     }
 
@@ -36,6 +37,9 @@ enum RemoteStateText {
             parts.append("last synced \(LocalTime.ago(last, now: now))")
         } else if remote.error == nil || remote.isFailing {
             parts.append("not synced since the daemon started")
+            if remote.isUnknown, remote.isFailing {
+                parts.append("what is unsent is not known")
+            }
         }
         if let unsent = unsent(of: remote, now: now) { parts.append(unsent) }
         return parts.joined(separator: "; ")

@@ -43,7 +43,9 @@ struct NoticeText {
         switch notice {
         case .lagged: "the queue overflowed: continuing from the history, nothing was lost"
         case .storeReplaced(let path, _, _): "the file \(path) was replaced: read all objects again"
-        case .storeRemoved(let path): "the file \(path) was removed"
+        case .storeRemoved(let path, nil): "the file \(path) was removed"
+        case .storeRemoved(let path, let reason?):
+            "the file \(path) cannot be opened any more: \(reason)"
         case .storeReturned(let path, _): "the file \(path) is back"
         case .schemaChanged(let entities): "schema changed: " + entities.joined(separator: ", ")
         case .historyPurged(let token): "the history before #\(token.number) was purged"

@@ -11,7 +11,13 @@ struct OverviewText {
     var now = Timestamp.now()
 
     var lines: [String] {
-        [heading] + overview.stores.flatMap(lines(of:))
+        [heading] + reload + overview.stores.flatMap(lines(of:))
+    }
+
+    private var reload: [String] {
+        guard let failure = overview.reloadFailure else { return [] }
+        let text = Printable.text(ReloadText.line(failure, now: now))
+        return ["  " + Terminal.output.styled(text, as: .gone)]
     }
 
     private var heading: String {
@@ -72,7 +78,10 @@ struct OverviewText {
     }
 
     private func remarks(on store: StoreOverview) -> [String] {
-        var lines: [String] = []
+        var lines = store.troubles.map { trouble in
+            let text = "problem: " + TroubleText.line(trouble, now: now)
+            return "  " + Terminal.output.styled(Printable.text(text), as: .gone)
+        }
         let path = Shell.quoted(store.store.path)
         if let count = store.contents?.conflicts, count > 0 {
             let text =
@@ -85,7 +94,9 @@ struct OverviewText {
                 "  subscribers were too slow \(Plural.text(Int(store.traffic.lagged), of: "time"))"
                     + ", and went on from the history")
         }
-        if let error = store.traffic.lastError, let time = store.traffic.lastErrorTime {
+        if let error = store.traffic.lastError, let time = store.traffic.lastErrorTime,
+            !store.troubles.contains(where: { $0.text == error })
+        {
             lines.append(
                 "  last error \(LocalTime.ago(time, now: now)): \(Printable.text(error))")
         }

@@ -128,7 +128,7 @@ struct TopScreen {
             if row.overview.remotes.contains(where: \.isFailing) { return "failing" }
             return row.overview.remotes.isEmpty ? "-" : "0"
         }
-        let count = behind.map(\.behind).max() ?? 0
+        let count = behind.compactMap(\.behind).max() ?? 0
         let seconds = max(0, now.milliseconds - oldest.milliseconds) / 1000
         let units: [(Int64, String)] = [(86_400, "d"), (3_600, "h"), (60, "m")]
         for (length, unit) in units where seconds >= length {

@@ -34,11 +34,23 @@ struct DiskFullTests {
             world.signalDaemon(SIGCONT)
             try await Task.sleep(for: .seconds(2))
             #expect(try await world.logRows() > 1, "it was digested on a full disk")
+            let words = "the log cannot be moved into the history: no space left"
+            let isNamed = try await eventually(within: .seconds(60), every: .milliseconds(200)) {
+                let check = try await world.scene.tool("status", "--check")
+                return check.status == 1 && check.text.contains(words)
+            }
+            #expect(isNamed, "nobody is told")
+            #expect(try await world.scene.tool("doctor").text.contains(words))
+            #expect(try await world.scene.tool("status").text.contains(words))
             try await world.expectHistoryEqualsTheTable()
             try await world.disk.free()
             await pin.stop()
             // Nobody commits anything: the daemon tries again.
             try await world.expectDigested()
+            let isOver = try await eventually(within: .seconds(60), every: .milliseconds(200)) {
+                try await world.scene.tool("status", "--check").status == 0
+            }
+            #expect(isOver, "it is named still")
             try await world.expectHistoryEqualsTheTable()
         }
     }
