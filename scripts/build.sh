@@ -18,7 +18,8 @@ if [ -z "$program" ]; then
     cp "$work/icu.o" .build/icu.o
     flags=(-c release --static-swift-stdlib --disable-local-rpath -Xswiftc -use-ld=lld
         -Xlinker --gc-sections -Xlinker --no-export-dynamic -Xlinker -z -Xlinker pack-relative-relocs
-        -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now -Xlinker "$PWD/.build/icu.o")
+        -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
+        -Xlinker --wrap="$(cat "$work/icu.symbol")" -Xlinker "$PWD/.build/icu.o")
     "$swift" build "${flags[@]}" --product syncd
     program=$("$swift" build "${flags[@]}" --show-bin-path)/syncd
 fi

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""trim-icu.py FOLDER: writes FOLDER/icu.o, a small set of ICU data that takes the place of the whole one.
+"""trim-icu.py FOLDER: writes FOLDER/icu.o, a small set of ICU data that takes the place of the whole one,
+and its symbol to FOLDER/icu.symbol.
 
-Foundation's ICU has 34 MB of data: languages, calendars, converters, of which syncd and synctool use none. An
-object with the same symbol, given to the linker before the library, keeps the whole set out of a static
-program. What stays is what a part of Foundation may ask for without a language: the root locale, English,
+Foundation's ICU has 34 MB of data: languages, calendars, converters, of which syncd and synctool use none. The
+object defines the symbol with __wrap_ before it: with `--wrap=SYMBOL` the linker takes it in place of the
+library's, and `--gc-sections` leaves that one out, wherever the two stand in the command. What stays is what a part of Foundation may ask for without a language: the root locale, English,
 time zones, word boundaries, normalisation. To ask for another language gives the root locale, as ICU does
 where a language is not installed.
 """
@@ -88,9 +89,11 @@ def main():
         if KEPT.match(name.removeprefix(prefix)) and name.removeprefix(prefix) not in UNKEPT]
     trimmed = package(data[:size], found)
     (folder / "icu.dat").write_bytes(trimmed)
+    name = "__wrap_" + symbol
     (folder / "icu.s").write_text(
-        f'.section .rodata\n.globl {symbol}\n.type {symbol}, @object\n.balign 16\n{symbol}:\n'
-        f'.incbin "{folder / "icu.dat"}"\n.size {symbol}, .-{symbol}\n.section .note.GNU-stack,"",@progbits\n')
+        f'.section .rodata\n.globl {name}\n.type {name}, @object\n.balign 16\n{name}:\n'
+        f'.incbin "{folder / "icu.dat"}"\n.size {name}, .-{name}\n.section .note.GNU-stack,"",@progbits\n')
+    (folder / "icu.symbol").write_text(symbol + "\n")
     run("cc", "-c", "-o", folder / "icu.o", folder / "icu.s")
     print(f"trim-icu: {len(found)} of {len(all_items)} items, {len(trimmed) >> 10} of {len(data) >> 10} kB")
 
