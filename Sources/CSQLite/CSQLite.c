@@ -38,6 +38,10 @@ int syncd_sqlite_confine(sqlite3 *connection) {
     return status;
 }
 
+int syncd_sqlite_close_without_checkpoint(sqlite3 *connection) {
+    return sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)0);
+}
+
 int syncd_sqlite_distrust(sqlite3 *connection, int bytes) {
     int status = sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)0);
     if (status == SQLITE_OK)

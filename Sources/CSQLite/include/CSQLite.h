@@ -26,6 +26,9 @@ int syncd_sqlite_enable_triggers(sqlite3 *connection, int on);
 // SQLITE_DBCONFIG_DQS_DDL on, so that old schemas can still be made.
 int syncd_sqlite_confine(sqlite3 *connection);
 
+// When the connection is closed, its WAL is neither written to the database nor removed.
+int syncd_sqlite_close_without_checkpoint(sqlite3 *connection);
+
 // For a database that another user may have filled: SQLITE_DBCONFIG_DEFENSIVE on, SQLITE_DBCONFIG_TRUSTED_SCHEMA off,
 // and no text or blob of more than `bytes` (SQLITE_LIMIT_LENGTH). Returns SQLITE_OK or an error.
 int syncd_sqlite_distrust(sqlite3 *connection, int bytes);

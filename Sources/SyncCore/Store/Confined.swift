@@ -10,6 +10,7 @@ package final class Confined<State>: @unchecked Sendable {
     private let queue: DatabaseQueue
     private var state: State?
     private var isClosed = false
+    private var sideFiles: SideFiles?
     private let make: (OpaquePointer) throws -> State
 
     init(_ queue: DatabaseQueue, making make: @escaping (OpaquePointer) throws -> State) {
@@ -27,6 +28,8 @@ package final class Confined<State>: @unchecked Sendable {
                 guard !isClosed, let connection = database.sqliteConnection else {
                     throw SyncError(.internalFault, "the connection is closed")
                 }
+                // After the first read: then they are open.
+                defer { if sideFiles == nil { sideFiles = SideFiles(openedBy: connection) } }
                 if let state { return try body(connection, state) }
                 let state = try make(connection)
                 self.state = state
@@ -38,13 +41,22 @@ package final class Confined<State>: @unchecked Sendable {
         }
     }
 
+    /// Whether the -wal and -shm that the connection has open are not those at the path any more.
+    var isForsaken: Bool {
+        queue.writeWithoutTransaction { _ in sideFiles?.areForsaken ?? false }
+    }
+
     /// Finalizes the statements and closes the connection.
     ///
-    /// - Parameter last: what runs on it before, and nothing after it.
+    /// - Parameter last: what runs on it before, and nothing after it; unless it ``isForsaken``.
     func close(after last: (OpaquePointer) -> Void = { _ in }) throws {
         queue.writeWithoutTransaction { database in
             state = nil
-            if !isClosed, let connection = database.sqliteConnection { last(connection) }
+            if !isClosed, let connection = database.sqliteConnection {
+                if sideFiles?.areForsaken != true { last(connection) }
+                sideFiles?.release(connection)
+                sideFiles = nil
+            }
             isClosed = true
         }
         try queue.close()

@@ -68,6 +68,9 @@ package final class LiveConnection: Sendable {
         return Confined(queue) { try LiveLog($0, identity: identity, resuming: rest) }
     }
 
+    /// Whether the -wal and -shm at the path are others than those that it has open.
+    var isForsaken: Bool { state.withLock { $0.confined }?.isForsaken ?? false }
+
     // MARK: Resting
 
     /// Whether the connection is closed until it is needed.
@@ -86,7 +89,9 @@ package final class LiveConnection: Sendable {
     func rest(idleFor limit: Duration) throws -> Bool {
         try state.withLock { state in
             guard let confined = state.confined else { return true }
-            guard state.users == 0, state.lastUse.duration(to: .now) >= limit else { return false }
+            guard state.users == 0, state.lastUse.duration(to: .now) >= limit,
+                !confined.isForsaken
+            else { return false }
             let rest = try confined.withState { _, live in try live.restIfSettled() }
             guard let rest else { return false }
             try confined.close()

@@ -180,6 +180,14 @@ public final class Store: Sendable {
         }
     }
 
+    /// Whether the -wal and -shm were taken away while the store was open, as by a restore by hand:
+    /// nothing more is seen of other programs. Close the store, and open it again.
+    package var isForsaken: Bool { live.isForsaken }
+
+    private func requireSideFiles() throws {
+        if live.isForsaken { throw SideFiles.forsaken(path) }
+    }
+
     /// Moves committed log rows into the history tables, in short write transactions, and writes
     /// what consumers acknowledged.
     ///
@@ -196,6 +204,7 @@ public final class Store: Sendable {
             let clock = ContinuousClock()
             let end = clock.now + budget
             if live.isResting, acknowledgements.isEmpty { return false }
+            try requireSideFiles()
             return try live.withState { connection, live in
                 let work = {
                     try self.acknowledgements.write(to: connection)

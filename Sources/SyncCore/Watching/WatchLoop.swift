@@ -234,7 +234,11 @@ final class WatchLoop {
 
     private func checkIdentity(_ store: WatchedStore) {
         let now = FileIdentity(path: store.path)
-        guard now != store.identity else { return }
+        guard now != store.identity else {
+            // An event of the -wal tells it at once; there is none of the -shm.
+            if store.isForsaken() { store.onEvent(.journalModeChanged) }
+            return
+        }
         store.identity = now
         store.onEvent(now == nil ? .removed : .replaced)
     }

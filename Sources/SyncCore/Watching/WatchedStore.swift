@@ -23,7 +23,10 @@ final class WatchedStore {
     /// to.
     let file: WatchedPath
     let onEvent: @Sendable (StoreEvent) -> Void
-    var index: WalIndex?
+    var index: WalIndex? {
+        didSet { indexFile = index.flatMap { _ in FileIdentity(path: file.path + "-shm") } }
+    }
+    private var indexFile: FileIdentity?
     /// No connection has the store open; then `index` is nil.
     var isResting = false
     var mark: WalIndex.Mark?
@@ -54,6 +57,7 @@ final class WatchedStore {
         self.index = index
         self.onEvent = onEvent
         identity = FileIdentity(path: path)
+        indexFile = index.flatMap { _ in FileIdentity(path: file.path + "-shm") }
     }
 
     deinit { tail.close() }
@@ -83,6 +87,15 @@ final class WatchedStore {
 
     /// Whether the -wal has bytes: a resting store has none, or an empty one.
     var hasWrittenWal: Bool { (FileStamp(path: file.path + "-wal")?.length ?? 0) > 0 }
+
+    /// Whether the -shm at the path is not the one that it was when the index was set. True once.
+    func isForsaken() -> Bool {
+        guard index != nil, FileIdentity(path: file.path + "-shm") != indexFile else {
+            return false
+        }
+        index = nil
+        return true
+    }
 
     /// The -wal may be another file by now, or none.
     func forgetWal() { tail.close() }

@@ -13,6 +13,7 @@ final class MergeConnection: @unchecked Sendable {
     private let identity: StoreIdentity
     private let environment: MergeEnvironment
     private var session: MergeSession?
+    private var sideFiles: SideFiles?
 
     init(_ queue: DatabaseQueue, identity: StoreIdentity, environment: MergeEnvironment) {
         self.queue = queue
@@ -25,6 +26,15 @@ final class MergeConnection: @unchecked Sendable {
     func withSession<Result>(_ body: (MergeSession) throws -> Result) throws -> Result {
         do {
             return try queue.writeWithoutTransaction { database in
+                if let sideFiles, sideFiles.areForsaken {
+                    throw SideFiles.forsaken(queue.path)
+                }
+                // After the first read: then they are open.
+                defer {
+                    if sideFiles == nil {
+                        sideFiles = database.sqliteConnection.flatMap(SideFiles.init(openedBy:))
+                    }
+                }
                 if let session { return try body(session) }
                 var tracker = Tracker(queue)
                 tracker.wall = environment.wall
@@ -42,7 +52,11 @@ final class MergeConnection: @unchecked Sendable {
     /// Finalizes the statements and closes the connection.
     /// - Throws: SQLite errors.
     func close() throws {
-        queue.writeWithoutTransaction { _ in session = nil }
+        queue.writeWithoutTransaction { database in
+            session = nil
+            if let connection = database.sqliteConnection { sideFiles?.release(connection) }
+            sideFiles = nil
+        }
         try queue.close()
     }
 }

@@ -194,6 +194,12 @@ package enum DatabaseOpener {
                 .storeReplaced, "the file was replaced while this process has the former one open",
                 path: path, hint: "Close the former store, then try again")
         }
+        if let connection = database.sqliteConnection,
+            SideFiles.areForsaken(ofDatabaseOpenedBy: connection)
+        {
+            // It has read nothing, so that closing it removes nothing.
+            throw SideFiles.forsaken(path)
+        }
     }
 
     private static func confine(_ database: Database, for purpose: Purpose) throws {

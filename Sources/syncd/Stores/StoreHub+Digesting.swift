@@ -46,6 +46,9 @@ extension StoreHub {
         } catch let error as SyncError where error.code == .storeDamaged {
             state.endDigest()
             repairDroppedTables(of: opened)
+        } catch let error as SyncError where error.code == .storeReplaced {
+            state.endDigest()
+            readFailed(error, of: opened)
         } catch {
             state.endDigest()
             troubled(.digesting, by: error)

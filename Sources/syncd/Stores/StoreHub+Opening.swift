@@ -146,6 +146,7 @@ extension StoreHub {
         repairing.withLock { _ in
             do {
                 if FileIdentity(path: path) == opened.file {
+                    if opened.store.isForsaken { waitForOthers(of: opened) }
                     try opened.store.close()
                 } else {
                     try closeMoved(opened)
@@ -157,6 +158,12 @@ extension StoreHub {
     }
 
     private static let emptyingAttemptsMax = 100
+
+    /// The replicator may be at work, mostly for some milliseconds; the database is not opened again
+    /// before it ends (``SideFiles``).
+    private func waitForOthers(of opened: OpenedStore) {
+        for _ in 0..<Self.emptyingAttemptsMax where opened.store.isOpenElsewhere { usleep(10_000) }
+    }
 
     private func closeMoved(_ opened: OpenedStore) throws {
         for _ in 0..<Self.emptyingAttemptsMax {

@@ -95,7 +95,9 @@ final class StoreHub: Sendable {
         case .unavailable(.missing), .opening(.missing), .closed:
             throw SyncError(
                 .storeRemoved, "the file is gone", path: path,
-                hint: "It is opened again when it comes back; to forget it: synctool untrack DB")
+                hint:
+                    "It is opened again when it comes back; to forget it: synctool untrack --forget DB"
+            )
         case .unavailable(.notOpened), .opening(.notOpened), .unavailable(.reopening),
             .opening(.reopening):
             throw isBeingOpened
@@ -219,7 +221,10 @@ extension StoreHub {
         case .journalModeChanged:
             let start = ContinuousClock.now
             marked {
-                if !state.isResting(generation) { renewIndex(of: opened) }
+                if !state.isResting(generation) {
+                    if opened.store.isForsaken { return reopenForsaken() }
+                    renewIndex(of: opened)
+                }
                 readCommits(of: opened, since: start)
             }
         case .removed, .replaced: reopenLater()
@@ -338,6 +343,16 @@ extension StoreHub {
             failed(.reading, of: opened, with: error)
             opened.watcher.poke(opened.watch, after: .milliseconds(500))
         }
+    }
+
+    /// The -wal and -shm were taken away: what was committed since is not to be seen by them.
+    private func reopenForsaken() {
+        log.notice(
+            """
+            the -wal and -shm were removed while the store was open: opening it again. Remove them \
+            before a copy is put in place: docs/operations.md, Restore
+            """)
+        reopenLater()
     }
 
     private func renewIndex(of opened: OpenedStore) {

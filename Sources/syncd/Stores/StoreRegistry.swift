@@ -498,14 +498,22 @@ final class StoreRegistry: Sendable {
         if let barrier = found.barrier, !keepsData { throw barrier }
         let hub = found.hub
         let isGone = FileIdentity(path: hub.path) == nil
+        guard keepsData || !isGone else {
+            throw SyncError(
+                .noSuchFile, "the file is not there: nothing can be removed from it",
+                path: hub.path,
+                hint:
+                    "Bring it back, or remove the store from the daemon alone, which leaves history "
+                    + "and triggers in the file wherever it is: synctool untrack --forget DB")
+        }
         if !isGone, !FilePermission.allows(.write, at: hub.path, peer: peer) {
             throw Self.mayNotWrite(hub.path, peer: peer)
         }
-        if !keepsData, !isGone, !hub.isOpen { try hub.requireRemains() }
+        if !keepsData, !hub.isOpen { try hub.requireRemains() }
         let opened = try? hub.opened()
         let report = try hub.close(Self.forgotten(hub.path)) {
             var report = UntrackReport()
-            if !keepsData, !isGone {
+            if !keepsData {
                 report = try Store.untrack(hub.path) {
                     try Self.check($0, isAt: hub.path, peer: peer)
                 }

@@ -67,7 +67,9 @@ struct FileWatch {
                 throw SyncError(
                     .storeRemoved, "the file was removed", operation: "watch", path: path,
                     hint: "Check it: synctool status DB")
-            case .journalModeChanged: watcher.setIndex(try store.walIndex(), of: id)
+            case .journalModeChanged:
+                if store.isForsaken { return .replaced }
+                watcher.setIndex(try store.walIndex(), of: id)
             }
         }
         return .stopped
