@@ -46,7 +46,8 @@ put() { # put MODE SOURCE DESTINATION
     [ -w "$root$(dirname "$3")" ] || fail 77 \
         "$root$(dirname "$3") cannot be written. Run it as root, or with PREFIX=\$HOME/.local"
     # By a rename: a running program keeps its file.
-    install -m "$1" "$2" "$root$3.new" && mv -f "$root$3.new" "$root$3"
+    install -m "$1" "$2" "$root$3.new" || { rm -f "$root$3.new"; fail 74 "$root$3 cannot be written"; }
+    mv -f "$root$3.new" "$root$3"
     echo "file $3" >>"$written"
 }
 

@@ -31,7 +31,7 @@ struct Syncd: AsyncParsableCommand {
     )
     var config: String?
 
-    @Option(help: ArgumentHelp("The socket to listen on.", valueName: "path"))
+    @Option(help: ArgumentHelp("The socket to listen on.", valueName: "path"), completion: .file())
     var socket: String?
 
     @Option(help: ArgumentHelp("The directory for the daemon's state.", valueName: "directory"))
@@ -43,7 +43,9 @@ struct Syncd: AsyncParsableCommand {
             valueName: "level"))
     var log: String?
 
-    @Option(help: ArgumentHelp("A store to open; may be repeated.", valueName: "path"))
+    @Option(
+        help: ArgumentHelp("A store to open; may be repeated.", valueName: "path"),
+        completion: .file())
     var store: [String] = []
 
     @Flag(help: "Check the configuration and the stores that it names, and exit.")
@@ -58,6 +60,7 @@ struct Syncd: AsyncParsableCommand {
             let configuration = try read()
             if checkConfig {
                 try RememberedStores.requireTrust(in: configuration.stateDirectory)
+                try StartCheck.requirePlaces(of: configuration)
                 return try report(ConfigurationCheck(configuration), of: configuration)
             }
             let level = configuration.logLevel

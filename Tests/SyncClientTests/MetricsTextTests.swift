@@ -158,6 +158,12 @@ import Testing
         #expect(listed == Metric.all.map { "\($0.name) \($0.kind.rawValue) \($0.labels)" })
     }
 
+    @Test func aDaemonThatDoesNotAnswerIsDown() {
+        let text = MetricsText(ofNone: .openMetrics).text
+        #expect(text.contains("\nsyncd_up 0\n") && text.hasSuffix("# EOF\n"), "\(text)")
+        #expect(text.split(separator: "\n").count == 4)
+    }
+
     @Test(arguments: ["monitoring/grafana-dashboard.json", "monitoring/alerts.yaml"])
     func everyMetricThatAFileNamesExists(_ path: String) throws {
         let text = try file(path)

@@ -110,9 +110,7 @@ import Testing
           - \(folder.file("good.db"))
         """.write(toFile: file, atomically: true, encoding: .utf8)
         let before = try Data(contentsOf: URL(fileURLWithPath: folder.file("good.db")))
-        let ended = try run(
-            Programs.syncd.path,
-            ["--user", "--check-config", "--config", file, "--state", folder.file("state")])
+        let ended = try check(file, in: folder)
         #expect(ended.status == 1, "\(ended)")
         let lines = ended.errors.split(separator: "\n").map(String.init)
         for (line, name, words) in [
@@ -129,6 +127,48 @@ import Testing
         }
         #expect(lines.count == 7 && lines.last?.contains("would start") == true)
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.file("good.db"))) == before)
+    }
+
+    /// What keeps the daemon from starting, with the status with which it would end.
+    @Test(arguments: [
+        ("state: /proc/state", 78), ("state: FOLDER/text/state", 78),
+        ("socket: /tmp/" + String(repeating: "x", count: 120), 78),
+        ("socket: FOLDER/none/none/s.sock", 78),
+        ("metrics: {socket: FOLDER/none/m.sock}", 78), ("metrics: {socket: FOLDER/m.sock}", 0),
+    ])
+    func placesAreLookedAt(_ line: String, status: Int32) throws {
+        let folder = try TemporaryFolder()
+        try "".write(toFile: folder.file("text"), atomically: true, encoding: .utf8)
+        let file = folder.file("syncd.yaml")
+        try line.replacing("FOLDER", with: folder.file("")).write(
+            toFile: file, atomically: true, encoding: .utf8)
+        let names = line.hasPrefix("state") ? ["socket"] : line.hasPrefix("socket") ? ["state"] : []
+        let ended = try check(
+            file, in: folder, giving: names.isEmpty ? ["state", "socket"] : names)
+        #expect(ended.status == status, "\(ended)")
+    }
+
+    @Test func aFileThatIsNotReadIsNamed() throws {
+        let folder = try TemporaryFolder()
+        mkdir(folder.file("stores.d"), 0o755)
+        for name in ["a.yml", ".hidden", "b.yaml~"] {
+            try "".write(
+                toFile: folder.file("stores.d/" + name), atomically: true, encoding: .utf8)
+        }
+        let file = folder.file("syncd.yaml")
+        try "".write(toFile: file, atomically: true, encoding: .utf8)
+        let ended = try check(file, in: folder)
+        #expect(ended.status == 1 && ended.errors.contains("stores.d/a.yml: not read"), "\(ended)")
+        #expect(ended.errors.split(separator: "\n").count == 2, "\(ended)")
+    }
+
+    private func check(
+        _ file: String, in folder: TemporaryFolder, giving names: [String] = ["state", "socket"]
+    ) throws -> Ended {
+        try run(
+            Programs.syncd.path,
+            ["--user", "--check-config", "--config", file]
+                + names.flatMap { ["--" + $0, folder.file($0)] })
     }
 
     // MARK: What the running daemon says

@@ -85,6 +85,12 @@ import Testing
         #expect(try String(contentsOfFile: file, encoding: .utf8).contains("\nsyncd_store_up 1\n"))
         #expect(daemon.stop() == 0)
         #expect(!FileManager.default.fileExists(atPath: socket))
+        let down = try run(
+            Programs.synctool.path, ["metrics", "--output", file],
+            environment: ["SYNCD_SOCKET": daemon.socket])
+        #expect(down.status == 69, "\(down)")
+        let left = try String(contentsOfFile: file, encoding: .utf8)
+        #expect(left.contains("\nsyncd_up 0\n") && !left.contains("store_up"), "\(left)")
     }
 
     @Test func whatIsNoRequestForMetricsIsRefused() async throws {

@@ -174,6 +174,8 @@ import Testing
         #expect(check.status == 2 && check.output.contains("untrack --forget"), "\(check)")
         #expect(try tool(alice, "doctor").status == 1)
         #expect(try !tool(bob, "status").output.contains("own.db"))
+        let kept = try tool(alice, "untrack", store)
+        #expect(kept.status == 66 && kept.errors.contains("--forget"), "\(kept)")
         #expect(try tool(bob, "untrack", "--forget", store).status == 66)
         #expect(try tool(alice, "untrack", "--forget", store).status == 0)
         #expect(try !tool(0, "status").output.contains("own.db"))

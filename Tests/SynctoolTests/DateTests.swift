@@ -26,6 +26,7 @@ import Testing
         #expect(try read("2026-01-31T12:05") == local("2026-01-31 12:05:00"))
         #expect(try read("2026-01-31 12:05:30") == local("2026-01-31 12:05:30"))
         #expect(try read("2026-01-31T12:00:00Z") == Timestamp("2026-01-31T12:00:00Z"))
+        #expect(try read("9999-12-31") == local("9999-12-31 00:00:00"))
         #expect(try read("2026-01-31T12:00:00+02:00") == Timestamp("2026-01-31T10:00:00Z"))
     }
 
@@ -45,6 +46,7 @@ import Testing
 
     @Test(arguments: [
         "", "lately", "25:00", "-2", "-h", "--", "2026-13-01", "2026-02-30", "2026-04-31", "12",
+        "2026-01-31T12:00:00+25:00", "2026-01-31T12:00:00+02:60",
         "-2x", "2 days", "ago", "days ago", "0 days ago", "1.5 hours ago", "yesterday 25:00",
         "9999999 days ago", String(repeating: "9", count: 100_000),
     ])

@@ -1,6 +1,8 @@
+import Glibc
 import SyncClient
 import SyncCore
 import Testing
+import Varlink
 
 @testable import synctool
 
@@ -67,6 +69,30 @@ struct OutputTests {
         #expect(Printable.text("a\u{1B}[2Jb\n\u{202E}c") == "a\\u{1b}[2Jb\\n\\u{202e}c")
         #expect(Printable.text("Größe") == "Größe")
         #expect(Printable.text("abcdef", width: 4) == "abc…")
+    }
+
+    /// The same JSON, in characters that every terminal shows.
+    @Test func jsonCannotMoveTheCursor() throws {
+        let text = "a\u{9B}31m\u{7F}\u{202E}b\u{061C} Größe…"
+        let json = JSONValue.string(text).description
+        let shown = Printable.json(json)
+        #expect(shown == "\"a\\u009b31m\\u007f\\u202eb\\u061c Größe…\"")
+        #expect(try JSONParser.parse(Array(shown.utf8)).string == text)
+    }
+
+    @Test func anOutputThatCannotBeWrittenIsAnError() throws {
+        let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
+        defer { close(full) }
+        let error = #expect(throws: SyncError.self) { try Terminal(descriptor: full).line("x") }
+        #expect(error?.code == .diskFull)
+        let closed = #expect(throws: SyncError.self) { try Terminal(descriptor: 9_999).line("x") }
+        #expect(closed?.code == .ioError)
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe(&ends) == 0)
+        defer { close(ends[1]) }
+        close(ends[0])
+        signal(SIGPIPE, SIG_IGN)
+        #expect(throws: OutputClosed.self) { try Terminal(descriptor: ends[1]).line("x") }
     }
 
     @Test func tablesAlign() {

@@ -37,7 +37,7 @@ package struct Metric: Sendable, Hashable {
 extension Metric {
     /// All that there are, in the order of the text. docs/monitoring.md lists them, too.
     package static let all: [Metric] = [
-        buildInfo, startTime, reloadFailed, stores, clients, clientsDropped, clientsRefused,
+        up, buildInfo, startTime, reloadFailed, stores, clients, clientsDropped, clientsRefused,
         workers, memory, storeUp, storeTroubles, transactions, notices, noticeLatency,
         subscribers, subscribersLagged, pendingRows, conflicts, databaseBytes, walBytes, errors,
         lastError, purgeHeld, consumerBehind,
@@ -47,6 +47,9 @@ extension Metric {
 
     // MARK: The daemon
 
+    static let up = Metric(
+        "syncd_up", .gauge,
+        "1; 0 in a file of synctool metrics that was written while the daemon did not answer.")
     static let buildInfo = Metric(
         "syncd_build_info", .gauge, labels: ["version"], "Always 1; the version of the daemon.")
     static let startTime = Metric(

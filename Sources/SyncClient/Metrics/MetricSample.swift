@@ -61,6 +61,7 @@ struct MetricSamples {
 
     private mutating func add(_ process: DaemonOverview.Process) {
         samples += [
+            MetricSample(.up, [], .integer(1)),
             MetricSample(.buildInfo, [process.version], .integer(1)),
             MetricSample(.startTime, [], .seconds(milliseconds: process.started.milliseconds)),
             MetricSample(.clients, [], .integer(process.clients)),

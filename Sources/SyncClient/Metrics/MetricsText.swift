@@ -35,6 +35,12 @@ package struct MetricsText: Sendable {
         samples = namesStores ? all.samples : all.totals()
     }
 
+    /// What is known of a daemon that does not answer: `syncd_up` is 0, and nothing else has a value.
+    package init(ofNone format: Format) {
+        self.format = format
+        samples = [MetricSample(.up, [], .integer(0))]
+    }
+
     /// All metrics that have a value.
     ///
     /// - Complexity: O(result)

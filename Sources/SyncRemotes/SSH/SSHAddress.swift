@@ -1,3 +1,5 @@
+import SyncValues
+
 /// The address of a store on another machine: `ssh://[user@]host[:port]/path/to.db`.
 package struct SSHAddress: Sendable, Hashable {
     /// The login name; nil: the one that ssh chooses.
@@ -46,9 +48,16 @@ package struct SSHAddress: Sendable, Hashable {
         self.init(user: user, host: String(authority), port: port, path: path)
     }
 
+    /// The host as ssh takes it: only a URL has brackets around an IPv6 address.
+    var hostOfSSH: String {
+        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+        return isBracketed ? String(host.dropFirst().dropLast()) : host
+    }
+
     /// The ssh command for this host without a remote command: what a user types to test the login.
     var login: String {
-        "ssh " + (port.map { "-p \($0) " } ?? "") + (user.map { $0 + "@" } ?? "") + host
+        let target = (user.map { $0 + "@" } ?? "") + hostOfSSH
+        return "ssh " + (port.map { "-p \($0) " } ?? "") + Shell.quoted(target)
     }
 }
 

@@ -13,10 +13,7 @@ enum SSHCommand {
         for option in Self.options { command += ["-o", option] }
         if let port = address.port { command += ["-p", String(port)] }
         if let user = address.user { command += ["-l", user] }
-        // Only a URL has brackets around an IPv6 address.
-        let host = address.host
-        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
-        command += ["--", isBracketed ? String(host.dropFirst().dropLast()) : host]
+        command += ["--", address.hostOfSSH]
         // ssh passes this to the remote shell as one string.
         return command + ["exec \(quoted(options.synctool)) serve --stdio \(quoted(address.path))"]
     }

@@ -149,7 +149,8 @@ private struct DigitScanner {
         let sign: Int64 = skip("-") ? -1 : 1
         guard sign == -1 || skip("+"), let hours = number(2) else { return nil }
         _ = skip(":")
-        guard let minutes = isAtEnd ? 0 : number(2) else { return nil }
+        // The widest zones are -12:00 and +14:00.
+        guard let minutes = isAtEnd ? 0 : number(2), hours < 24, minutes < 60 else { return nil }
         return sign * (hours * 60 + minutes)
     }
 

@@ -51,6 +51,8 @@ struct Configuration: Sendable, Equatable, Codable {
     /// Stores to open at start.
     var stores: [StoreEntry] = []
 
+    /// Files beside those of stores that were not read, because of their names.
+    var ignoredFiles: [String] = []
     /// Where the options that were set were set, by ``ConfigurationKey/name``: `FILE:LINE`, a flag
     /// or a variable. Others have their defaults.
     var sources: [String: String] = [:]

@@ -2,14 +2,17 @@ import Glibc
 import SyncCore
 import SyncStorage
 
-/// What `--check-config` finds in the stores that the configuration names. The daemon starts all
-/// the same, and does not serve these, or not as it was meant.
+/// What `--check-config` finds in the stores that the configuration names, and in the files beside
+/// it. The daemon starts all the same, and does not serve these, or not as it was meant.
 struct ConfigurationCheck {
     /// One line each: where, which store, what is wrong, what to do.
     private(set) var findings: [String] = []
 
     /// Looks at each store, as the user that runs this. Changes nothing.
     init(_ configuration: Configuration) {
+        findings = configuration.ignoredFiles.map { file in
+            "\(file): not read: only files that end with .yaml are. Rename or remove it"
+        }
         var known: [String: String] = [:]
         for entry in configuration.stores {
             let place = entry.place ?? "the configuration"

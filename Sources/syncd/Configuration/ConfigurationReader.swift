@@ -24,7 +24,9 @@ struct ConfigurationReader {
             configuration.sources.merge(root.places()) { $1 }
         }
         try requireTrust(in: storesDirectory, as: .folder)
-        for file in try storeFiles(in: storesDirectory) {
+        for file in try storeFiles(
+            in: storesDirectory, ignoring: &configuration.ignoredFiles)
+        {
             guard let text = try contents(of: file, isRequired: true) else { continue }
             let root = try YAMLReader(file: file, text: text)
             try root.members { key, value in
@@ -209,7 +211,9 @@ struct ConfigurationReader {
         return stat(file, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
     }
 
-    private static func storeFiles(in directory: String) throws -> [String] {
+    private static func storeFiles(
+        in directory: String, ignoring ignored: inout [String]
+    ) throws -> [String] {
         let names: [String]
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: directory)
@@ -218,7 +222,11 @@ struct ConfigurationReader {
         } catch {
             throw ConfigurationFault(in: directory, "the directory cannot be read")
         }
-        return names.filter { $0.hasSuffix(".yaml") && !$0.hasPrefix(".") }.sorted()
-            .map { directory + "/" + $0 }
+        // Hidden files and those of editors are not meant.
+        let shown = names.filter { !$0.hasPrefix(".") && !$0.hasSuffix("~") }.sorted()
+        let paths = Dictionary(grouping: shown, by: { $0.hasSuffix(".yaml") })
+            .mapValues { $0.map { directory + "/" + $0 } }
+        ignored = paths[false] ?? []
+        return paths[true] ?? []
     }
 }

@@ -7,7 +7,8 @@ struct AccessOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Use the daemon at this socket; fail if it does not answer.", valueName: "path"))
+            "Use the daemon at this socket; fail if it does not answer.", valueName: "path"),
+        completion: .file())
     var socket: String?
 
     @Flag(name: .customLong("direct"), help: "Read and write the file itself, without the daemon.")

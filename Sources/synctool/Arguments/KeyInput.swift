@@ -8,7 +8,7 @@ struct KeyInput: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Read the passphrase from the first line of this file (default: prompt for it).",
-            valueName: "file"))
+            valueName: "file"), completion: .file())
     var passphraseFile: String?
 
     /// The path of the user's key pair.

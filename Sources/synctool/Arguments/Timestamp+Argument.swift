@@ -72,7 +72,8 @@ extension Timestamp {
 
     /// The moment at which the clocks here show what this one is in UTC.
     private var asLocal: Timestamp? {
-        guard milliseconds.magnitude < 100_000_000_000_000 else { return nil }
+        // The year 9999, a day of zones included.
+        guard milliseconds.magnitude < 253_402_400_000_000 else { return nil }
         var seconds = time_t(milliseconds / 1000)
         var fields = tm()
         gmtime_r(&seconds, &fields)

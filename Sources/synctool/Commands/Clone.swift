@@ -28,13 +28,13 @@ struct Clone: FileCommand {
         help: ArgumentHelp(
             "The key packet of an encrypted remote, from synctool key share; - for the standard "
                 + "input.",
-            valueName: "file"))
+            valueName: "file"), completion: .file())
     var key: String?
     @OptionGroup var input: KeyInput
     @Option(
         help: ArgumentHelp(
             "The path of synctool on the remote machine (default: search the PATH there).",
-            valueName: "path"))
+            valueName: "path"), completion: .file())
     var synctool: String?
     @Flag(
         help:

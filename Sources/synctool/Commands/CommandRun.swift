@@ -20,9 +20,18 @@ struct CommandRun {
         case .message(let message):
             return Failure(command: message.command, isJSON: isJSON).report(message.error)
         case .other(let error):
-            try? Terminal.output.raw(Synctool.fullMessage(for: error))
-            return Synctool.exitCode(for: error).rawValue
+            return print(error)
         }
+    }
+
+    /// Prints help, a version or a completion script.
+    private static func print(_ error: any Error) -> Int32 {
+        do {
+            try Terminal.output.raw(Synctool.fullMessage(for: error))
+        } catch let failed as SyncError {
+            return Failure(command: "").report(failed)
+        } catch {}
+        return Synctool.exitCode(for: error).rawValue
     }
 
     /// Runs the command, and reports its error.
@@ -64,8 +73,7 @@ struct CommandRun {
             return .failure(error)
         } catch  where Synctool.exitCode(for: error) == .success {
             // The help of a command that has only subcommands.
-            try? Terminal.output.raw(Synctool.fullMessage(for: error))
-            return .status(0)
+            return .status(Self.print(error))
         } catch {
             return .failure(
                 SyncError(

@@ -18,7 +18,8 @@ struct Config: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Use the daemon at this socket; fail if it does not answer.", valueName: "path"))
+            "Use the daemon at this socket; fail if it does not answer.", valueName: "path"),
+        completion: .file())
     var socket: String?
 
     mutating func run() async throws {

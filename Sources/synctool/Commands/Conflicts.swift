@@ -30,7 +30,9 @@ extension Conflicts {
                 \(FileCommandHelp.note)
                 """)
 
-        @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
+        @Argument(
+            help: ArgumentHelp("The database file.", valueName: "db"), completion: .file())
+        var path: String
         @Flag(help: "Include resolved conflicts.") var all = false
         @Flag(help: "List the resolved conflicts alone.") var closed = false
         @Flag(help: "Keep all current values: resolves all conflicts, in one transaction.")
@@ -85,7 +87,9 @@ extension Conflicts {
             abstract: "Show both sides of a conflict, and what each choice does to which rows.",
             discussion: FileCommandHelp.note)
 
-        @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
+        @Argument(
+            help: ArgumentHelp("The database file.", valueName: "db"), completion: .file())
+        var path: String
         @Argument(help: "The conflict's number, from the list.") var id: Int64
         @OptionGroup var output: OutputOptions
         @OptionGroup var time: TimeOptions
@@ -143,7 +147,9 @@ extension Conflicts {
             case losing, shown
         }
 
-        @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
+        @Argument(
+            help: ArgumentHelp("The database file.", valueName: "db"), completion: .file())
+        var path: String
         @Argument(help: ArgumentHelp("The conflicts' numbers, from the list.", valueName: "id"))
         var ids: [Int64] = []
         @Option(help: ArgumentHelp("The side to keep.", valueName: "side")) var keep: Side?

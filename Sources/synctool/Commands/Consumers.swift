@@ -24,7 +24,9 @@ extension Consumers {
     struct List: StoreCommand {
         static let configuration = CommandConfiguration(abstract: "List the consumers of a store.")
 
-        @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
+        @Argument(
+            help: ArgumentHelp("The database file.", valueName: "db"), completion: .file())
+        var path: String
         @OptionGroup var output: OutputOptions
         @OptionGroup var access: AccessOptions
         var database: String? { path }
@@ -45,7 +47,9 @@ extension Consumers {
         static let configuration = CommandConfiguration(
             abstract: "Register a consumer, or change its kind and lease.")
 
-        @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
+        @Argument(
+            help: ArgumentHelp("The database file.", valueName: "db"), completion: .file())
+        var path: String
         @Argument(help: "The consumer's name.") var name: String
         @Option(help: "Purging waits for readers and peers, not for writers.")
         var kind: Consumer.Kind = .reader
@@ -71,7 +75,9 @@ extension Consumers {
         static let configuration = CommandConfiguration(
             abstract: "Acknowledge all transactions up to a token for a consumer.")
 
-        @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
+        @Argument(
+            help: ArgumentHelp("The database file.", valueName: "db"), completion: .file())
+        var path: String
         @Argument(help: "The consumer's name.") var name: String
         @Argument(help: "The token of the last transaction that it has processed.") var token:
             String
@@ -93,7 +99,9 @@ extension Consumers {
         static let configuration = CommandConfiguration(
             abstract: "Remove a consumer: purging no longer waits for it.")
 
-        @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
+        @Argument(
+            help: ArgumentHelp("The database file.", valueName: "db"), completion: .file())
+        var path: String
         @Argument(help: "The consumer's name.") var name: String
         @OptionGroup var output: OutputOptions
         @OptionGroup var access: AccessOptions

@@ -13,7 +13,8 @@ struct Demo: StoreCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("The database to copy (default: a small sample).", valueName: "db"))
+        help: ArgumentHelp("The database to copy (default: a small sample).", valueName: "db"),
+        completion: .file())
     var path: String?
 
     var database: String? { path }

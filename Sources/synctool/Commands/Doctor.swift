@@ -21,7 +21,8 @@ struct Doctor: StoreCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("The database file (default: the daemon).", valueName: "db"))
+        help: ArgumentHelp("The database file (default: the daemon).", valueName: "db"),
+        completion: .file())
     var path: String?
 
     @Flag(help: "Repair the triggers and record missed changes.")

@@ -27,7 +27,8 @@ struct History: StoreCommand {
             and --no-pager.
             """)
 
-    @Argument(help: ArgumentHelp("The database file.", valueName: "db"))
+    @Argument(
+        help: ArgumentHelp("The database file.", valueName: "db"), completion: .file())
     var path: String
 
     @OptionGroup var output: OutputOptions

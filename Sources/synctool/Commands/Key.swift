@@ -26,7 +26,9 @@ extension Key {
         static let configuration = CommandConfiguration(
             abstract: "Create the first key of a store.", discussion: FileCommandHelp.note)
 
-        @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
+        @Argument(
+            help: ArgumentHelp("The database file.", valueName: "db"), completion: .file())
+        var path: String
         @OptionGroup var keyFile: KeyFile
         @OptionGroup var output: OutputOptions
         var database: String? { path }
@@ -57,7 +59,9 @@ extension Key {
             abstract: "List the keys by name; never prints a key.",
             discussion: FileCommandHelp.note)
 
-        @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
+        @Argument(
+            help: ArgumentHelp("The database file.", valueName: "db"), completion: .file())
+        var path: String
         @OptionGroup var output: OutputOptions
         var database: String? { path }
 
@@ -86,7 +90,9 @@ extension Key {
                 \(FileCommandHelp.note)
                 """)
 
-        @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
+        @Argument(
+            help: ArgumentHelp("The database file.", valueName: "db"), completion: .file())
+        var path: String
         @Option(help: ArgumentHelp("The recipient's public key.", valueName: "public"))
         var to: String?
         @OptionGroup var input: KeyInput
@@ -121,7 +127,9 @@ extension Key {
             abstract: "Add the keys of a key packet to a store.",
             discussion: FileCommandHelp.note)
 
-        @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
+        @Argument(
+            help: ArgumentHelp("The database file.", valueName: "db"), completion: .file())
+        var path: String
         @Argument(help: "The file of the key packet; - for the standard input.") var file = "-"
         @OptionGroup var input: KeyInput
         @OptionGroup var keyFile: KeyFile
@@ -166,7 +174,9 @@ extension Key {
                 \(FileCommandHelp.note)
                 """)
 
-        @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
+        @Argument(
+            help: ArgumentHelp("The database file.", valueName: "db"), completion: .file())
+        var path: String
         @Option(
             help: ArgumentHelp(
                 "A member that gets the new key; the others are removed. May be repeated.",

@@ -9,7 +9,8 @@ struct Metrics: AsyncParsableCommand {
         abstract: "Print the daemon's metrics in the format of Prometheus.",
         discussion: """
             Prints the metrics of the daemon and of the stores that you may read. --output \
-            replaces a file in one step, for the textfile collector of node_exporter. The daemon \
+            replaces a file in one step, for the textfile collector of node_exporter; when the \
+            daemon does not answer, syncd_up is 0 there, and nothing else has a value. The daemon \
             itself serves the same over HTTP if its configuration has a metrics section: \
             docs/monitoring.md.
             """)
@@ -19,31 +20,47 @@ struct Metrics: AsyncParsableCommand {
 
     @Flag(help: "Sums over all stores, without their paths.") var totals = false
 
-    @Option(help: ArgumentHelp("Write to this file instead, in one step.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Write to this file instead, in one step.", valueName: "file"),
+        completion: .file())
     var output: String?
 
     @Option(
         help: ArgumentHelp(
-            "Use the daemon at this socket; fail if it does not answer.", valueName: "path"))
+            "Use the daemon at this socket; fail if it does not answer.", valueName: "path"),
+        completion: .file())
     var socket: String?
 
+    private var format: MetricsText.Format { isOpenMetrics ? .openMetrics : .prometheus }
+
     mutating func run() async throws {
-        let overview = try await StoreClient(socket: socket).overview()
-        let text = MetricsText(
-            overview, format: isOpenMetrics ? .openMetrics : .prometheus, namesStores: !totals
-        ).text
-        guard let output else {
-            // The last line has its end already.
-            return try Terminal.output.raw(String(text.dropLast()))
-        }
+        let overview: DaemonOverview
         do {
-            try text.write(toFile: output, atomically: true, encoding: .utf8)
-            // Made with the permissions of a file that nobody else reads; a collector has to.
-            chmod(output, 0o644)
+            overview = try await StoreClient(socket: socket).overview()
         } catch {
+            // The file of before would go on saying that all is well.
+            if let output { try write(MetricsText(ofNone: format), to: output) }
+            throw error
+        }
+        let metrics = MetricsText(overview, format: format, namesStores: !totals)
+        if let output { return try write(metrics, to: output) }
+        // The last line has its end already.
+        try Terminal.output.raw(String(metrics.text.dropLast()))
+    }
+
+    private func write(_ metrics: MetricsText, to file: String) throws {
+        do {
+            try metrics.text.write(toFile: file, atomically: true, encoding: .utf8)
+            // Made with the permissions of a file that nobody else reads; a collector has to.
+            chmod(file, 0o644)
+        } catch {
+            let isFull = (error as? CocoaError)?.code == .fileWriteOutOfSpace
             throw SyncError(
-                .notAllowed, "the file cannot be written: \(error.localizedDescription)",
-                path: output, hint: "Check its folder: ls -ld \(Shell.quoted(output))")
+                isFull ? .diskFull : .notAllowed,
+                "the file cannot be written: \(error.localizedDescription)", path: file,
+                hint: isFull
+                    ? "Free some space. The file is as it was before"
+                    : "Check its folder: ls -ld \(Shell.quoted(file))")
         }
     }
 }

@@ -20,7 +20,9 @@ struct Policy: FileCommand {
             \(FileCommandHelp.note)
             """)
 
-    @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
+    @Argument(
+        help: ArgumentHelp("The database file.", valueName: "db"), completion: .file()) var path:
+        String
     @Argument(help: "The table to set policies for (default: show the policies of all tables).")
     var entity: String?
     @Option(help: ArgumentHelp("The policy of all columns.", valueName: "policy"))

@@ -21,7 +21,8 @@ struct Purge: StoreCommand {
             seen for thirty days are not waited for: when they come back, they get a snapshot.
             """)
 
-    @Argument(help: ArgumentHelp("The database file.", valueName: "db"))
+    @Argument(
+        help: ArgumentHelp("The database file.", valueName: "db"), completion: .file())
     var path: String
 
     @Option(

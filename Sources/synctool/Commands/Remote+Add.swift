@@ -29,7 +29,9 @@ extension Remote {
                 \(FileCommandHelp.note)
                 """)
 
-        @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
+        @Argument(
+            help: ArgumentHelp("The database file.", valueName: "db"), completion: .file())
+        var path: String
         @Argument(help: "A name for the remote, for example origin.") var name: String
         @Argument(help: "The address: dir:/path or ssh://[user@]host[:port]/path/to.db.")
         var url: String
@@ -42,7 +44,7 @@ extension Remote {
             help: ArgumentHelp(
                 "The key packet of an encrypted remote, from synctool key share; - for the "
                     + "standard input.",
-                valueName: "file"))
+                valueName: "file"), completion: .file())
         var key: String?
         @OptionGroup var input: KeyInput
         @OptionGroup var keyFile: KeyFile

@@ -22,7 +22,9 @@ extension Remote {
                 \(FileCommandHelp.note)
                 """)
 
-        @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
+        @Argument(
+            help: ArgumentHelp("The database file.", valueName: "db"), completion: .file())
+        var path: String
         @Option(
             help: ArgumentHelp(
                 "Refuse the batches of a replica: its name, or first digits of its identifier.",

@@ -17,7 +17,9 @@ extension Remote {
                 \(FileCommandHelp.note)
                 """)
 
-        @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
+        @Argument(
+            help: ArgumentHelp("The database file.", valueName: "db"), completion: .file())
+        var path: String
         @Argument(help: "The new name (default: show the present one).") var name: String?
         @OptionGroup var output: OutputOptions
         var database: String? { path }

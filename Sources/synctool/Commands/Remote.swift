@@ -18,7 +18,9 @@ extension Remote {
         static let configuration = CommandConfiguration(
             abstract: "List the remotes of a store.", discussion: FileCommandHelp.note)
 
-        @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
+        @Argument(
+            help: ArgumentHelp("The database file.", valueName: "db"), completion: .file())
+        var path: String
         @OptionGroup var output: OutputOptions
         var database: String? { path }
 
@@ -41,7 +43,9 @@ extension Remote {
             abstract: "Remove a remote from a store; the remote itself is not changed.",
             discussion: FileCommandHelp.note)
 
-        @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
+        @Argument(
+            help: ArgumentHelp("The database file.", valueName: "db"), completion: .file())
+        var path: String
         @Argument(help: "The remote's name.") var name: String
         @OptionGroup var output: OutputOptions
         var database: String? { path }

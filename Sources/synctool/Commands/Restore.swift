@@ -15,7 +15,8 @@ struct Restore: FileCommand {
             \(FileCommandHelp.note)
             """)
 
-    @Argument(help: ArgumentHelp("The database file.", valueName: "db"))
+    @Argument(
+        help: ArgumentHelp("The database file.", valueName: "db"), completion: .file())
     var path: String
 
     @Argument(help: ArgumentHelp("The object, from synctool history.", valueName: "entity/key"))

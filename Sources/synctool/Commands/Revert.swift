@@ -14,7 +14,8 @@ struct Revert: FileCommand {
             \(FileCommandHelp.note)
             """)
 
-    @Argument(help: ArgumentHelp("The database file.", valueName: "db"))
+    @Argument(
+        help: ArgumentHelp("The database file.", valueName: "db"), completion: .file())
     var path: String
 
     @Argument(help: "The transaction's number, from synctool history.")

@@ -24,7 +24,9 @@ struct Schema: FileCommand {
             \(FileCommandHelp.note)
             """)
 
-    @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
+    @Argument(
+        help: ArgumentHelp("The database file.", valueName: "db"), completion: .file()) var path:
+        String
     @Option(help: ArgumentHelp("Pull from this remote first.", valueName: "remote")) var from:
         String?
     @Flag(help: "Apply what is safe.") var apply = false

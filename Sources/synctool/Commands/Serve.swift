@@ -18,7 +18,9 @@ struct Serve: FileCommand {
     @Flag(help: "Use the standard input and output (required).")
     var stdio = false
     @Flag(help: "Refuse changes from the client.") var readOnly = false
-    @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
+    @Argument(
+        help: ArgumentHelp("The database file.", valueName: "db"), completion: .file()) var path:
+        String
     var database: String? { path }
 
     func validate() throws {

@@ -10,7 +10,8 @@ struct Status: StoreCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "The database file (default: all stores of the daemon).", valueName: "db"))
+            "The database file (default: all stores of the daemon).", valueName: "db"),
+        completion: .file())
     var path: String?
 
     @Flag(

@@ -25,7 +25,8 @@ struct Top: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Use the daemon at this socket; fail if it does not answer.", valueName: "path"))
+            "Use the daemon at this socket; fail if it does not answer.", valueName: "path"),
+        completion: .file())
     var socket: String?
 
     mutating func run() async throws {

@@ -18,7 +18,8 @@ struct Track: StoreCommand {
             for all programs that use it.
             """)
 
-    @Argument(help: ArgumentHelp("The database file.", valueName: "db"))
+    @Argument(
+        help: ArgumentHelp("The database file.", valueName: "db"), completion: .file())
     var path: String
 
     @Option(help: ArgumentHelp("Track only this table; may be repeated.", valueName: "name"))

@@ -22,7 +22,8 @@ struct UI: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Use the daemon at this socket; fail if it does not answer.", valueName: "path"))
+            "Use the daemon at this socket; fail if it does not answer.", valueName: "path"),
+        completion: .file())
     var socket: String?
 
     func validate() throws {

@@ -10,7 +10,8 @@ struct Untrack: StoreCommand {
             are not changed.
             """)
 
-    @Argument(help: ArgumentHelp("The database file.", valueName: "db"))
+    @Argument(
+        help: ArgumentHelp("The database file.", valueName: "db"), completion: .file())
     var path: String
 
     @Flag(

@@ -14,7 +14,9 @@ struct Upgrade: FileCommand {
             \(FileCommandHelp.note)
             """)
 
-    @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
+    @Argument(
+        help: ArgumentHelp("The database file.", valueName: "db"), completion: .file()) var path:
+        String
     @OptionGroup var output: OutputOptions
     var database: String? { path }
 

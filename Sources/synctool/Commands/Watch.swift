@@ -16,7 +16,8 @@ struct Watch: StoreCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "The database file (default: all stores of the daemon).", valueName: "db"))
+            "The database file (default: all stores of the daemon).", valueName: "db"),
+        completion: .file())
     var path: String?
 
     @OptionGroup var output: OutputOptions

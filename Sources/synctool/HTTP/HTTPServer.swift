@@ -65,7 +65,8 @@ struct HTTPServer: Sendable {
             try await withThrowingDiscardingTaskGroup { group in
                 for try await connection in connections {
                     guard open.count.load(ordering: .relaxed) < Self.connectionsMax else {
-                        connection.channel.close(promise: nil)
+                        // Not by its channel: a connection that is dropped unread is a fault.
+                        group.addTask { try? await connection.executeThenClose { _, _ in } }
                         continue
                     }
                     open.count.add(1, ordering: .relaxed)

@@ -33,7 +33,8 @@ struct Failure {
     func message(_ error: SyncError, on terminal: Terminal) -> String {
         let words = command.isEmpty ? "synctool:" : "synctool \(command):"
         var text = ""
-        if let file = file(of: error) { text += file + ": " }
+        // A name with a line break would make a line of its own.
+        if let file = file(of: error) { text += Printable.text(file) + ": " }
         text += reason(of: error)
         if let hint = hint(of: error) { text += "\n  " + hint }
         // A reason may quote what a remote sent, or its file names.

@@ -20,6 +20,24 @@ enum Printable {
         return result
     }
 
+    /// Encoded JSON, with escapes for characters that control a terminal and that JSON allows as they
+    /// are: DEL, U+0080 to U+009F, and those that change the direction. It means the same.
+    static func json(_ text: String) -> String {
+        // The first bytes of their encodings: what most texts have none of.
+        let leads: [UInt8] = [0x7F, 0xC2, 0xD8, 0xE2]
+        guard text.utf8.contains(where: leads.contains) else { return text }
+        var result = ""
+        for scalar in text.unicodeScalars {
+            if scalar != "\n", scalar != "\r", isControl(scalar), scalar.notTextByte == nil {
+                let digits = String(scalar.value, radix: 16)
+                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+
     /// The same of lines, without a change of tabs and of some codes that the program itself wrote.
     static func shown(_ text: String, keeping codes: [String]) -> String {
         let isPlain = !text.unicodeScalars.contains { isControl($0) && $0 != "\n" && $0 != "\t" }

@@ -1,3 +1,5 @@
+import SyncCore
+
 #if canImport(Glibc)
     import Glibc
 #endif
@@ -64,7 +66,8 @@ struct Terminal: Sendable {
 
     /// Writes a text as it is: what a caller made of safe parts.
     ///
-    /// - Throws: ``OutputClosed`` when the reader has closed it.
+    /// - Throws: ``OutputClosed`` when the reader has closed it; `diskFull` or `ioError` when it
+    ///   cannot be written.
     func write(_ text: String) throws {
         let bytes = Array(text.utf8)
         var written = 0
@@ -75,8 +78,18 @@ struct Terminal: Sendable {
             if count > 0 {
                 written += count
             } else if errno != EINTR {
-                throw OutputClosed()
+                throw errno == EPIPE ? OutputClosed() : failure(errno)
             }
         }
+    }
+
+    private func failure(_ number: Int32) -> SyncError {
+        let isFull = number == ENOSPC || number == EDQUOT
+        return SyncError(
+            isFull ? .diskFull : .ioError,
+            "the output cannot be written: \(String(cString: strerror(number)))",
+            hint: isFull
+                ? "What was written is cut off. Free some space, and run it again"
+                : "What was written may be cut off. Look where the output goes to")
     }
 }
