@@ -19,7 +19,8 @@ import Testing
         let daemon = try await TestDaemon()
         let store = daemon.directory.file("music.db")
         try sqlite3(
-            store, "PRAGMA journal_mode = WAL; CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT)")
+            store, "PRAGMA journal_mode = WAL; CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT)"
+        )
         _ = try await daemon.client.track(store)
         let seen = Collector(daemon.client.subscribe(store))
         try await seen.begun()

@@ -35,7 +35,7 @@ package struct MetricsText: Sendable {
         samples = namesStores ? all.samples : all.totals()
     }
 
-    /// What is known of a daemon that does not answer: `syncd_up` is 0, and nothing else has a value.
+    /// What is known of a daemon that does not answer: `syncd_up` is 0, and no other value.
     package init(ofNone format: Format) {
         self.format = format
         samples = [MetricSample(.up, [], .integer(0))]

@@ -1,4 +1,4 @@
-import SyncValues
+import SyncMerge
 
 /// The address of a store on another machine: `ssh://[user@]host[:port]/path/to.db`.
 package struct SSHAddress: Sendable, Hashable {

@@ -47,8 +47,8 @@ package final class SideFiles: Sendable {
     /// - Complexity: O(1), two system calls.
     package var areForsaken: Bool { Identities(ofDatabase: path) != identities }
 
-    /// Before a connection is closed: where others are at the paths, SQLite neither writes back what
-    /// is in these nor removes those.
+    /// Before a connection is closed: where others are at the paths, SQLite neither writes back
+    /// what is in these nor removes those.
     package func release(_ connection: OpaquePointer) {
         if areForsaken { syncd_sqlite_close_without_checkpoint(connection) }
         forget()

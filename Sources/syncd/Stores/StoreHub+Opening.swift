@@ -159,8 +159,8 @@ extension StoreHub {
 
     private static let emptyingAttemptsMax = 100
 
-    /// The replicator may be at work, mostly for some milliseconds; the database is not opened again
-    /// before it ends (``SideFiles``).
+    /// The replicator may be at work, mostly for some milliseconds; the database is not opened
+    /// again before it ends (``SideFiles``).
     private func waitForOthers(of opened: OpenedStore) {
         for _ in 0..<Self.emptyingAttemptsMax where opened.store.isOpenElsewhere { usleep(10_000) }
     }

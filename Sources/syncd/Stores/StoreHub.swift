@@ -95,9 +95,8 @@ final class StoreHub: Sendable {
         case .unavailable(.missing), .opening(.missing), .closed:
             throw SyncError(
                 .storeRemoved, "the file is gone", path: path,
-                hint:
-                    "It is opened again when it comes back; to forget it: synctool untrack --forget DB"
-            )
+                hint: "It is opened again when it comes back; to forget it: "
+                    + "synctool untrack --forget DB")
         case .unavailable(.notOpened), .opening(.notOpened), .unavailable(.reopening),
             .opening(.reopening):
             throw isBeingOpened

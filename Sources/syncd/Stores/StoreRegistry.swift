@@ -502,9 +502,9 @@ final class StoreRegistry: Sendable {
             throw SyncError(
                 .noSuchFile, "the file is not there: nothing can be removed from it",
                 path: hub.path,
-                hint:
-                    "Bring it back, or remove the store from the daemon alone, which leaves history "
-                    + "and triggers in the file wherever it is: synctool untrack --forget DB")
+                hint: "Bring it back, or remove the store from the daemon alone, which leaves "
+                    + "history and triggers in the file wherever it is: "
+                    + "synctool untrack --forget DB")
         }
         if !isGone, !FilePermission.allows(.write, at: hub.path, peer: peer) {
             throw Self.mayNotWrite(hub.path, peer: peer)

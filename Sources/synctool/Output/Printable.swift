@@ -20,8 +20,8 @@ enum Printable {
         return result
     }
 
-    /// Encoded JSON, with escapes for characters that control a terminal and that JSON allows as they
-    /// are: DEL, U+0080 to U+009F, and those that change the direction. It means the same.
+    /// Encoded JSON, with escapes for characters that control a terminal and that JSON allows as
+    /// they are: DEL, U+0080 to U+009F, and those that change the direction. It means the same.
     static func json(_ text: String) -> String {
         // The first bytes of their encodings: what most texts have none of.
         let leads: [UInt8] = [0x7F, 0xC2, 0xD8, 0xE2]
