@@ -38,11 +38,11 @@ public struct CaptureChoice: Sendable, Hashable {
         try tracker.verifyFile(verify)
         let names = try tracker.recordableTables()
         let kept: CaptureOptions.Kept = keepsValues ? .all : .none
-        var options = Dictionary(
-            uniqueKeysWithValues: names.map { name in
-                let keepsOld = undo.contains { $0 == "*" || SQLName.isEqual($0, to: name) }
-                return (name, CaptureOptions(kept: kept, undo: keepsOld))
-            })
+        let chosen = names.map { name in
+            let keepsOld = undo.contains { $0 == "*" || SQLName.isEqual($0, to: name) }
+            return (name, CaptureOptions(kept: kept, undo: keepsOld))
+        }
+        var options = Dictionary(chosen) { first, _ in first }
         if entities.isEmpty {
             options[CaptureOptions.newTables] = CaptureOptions(
                 kept: kept, undo: undo.contains("*"))

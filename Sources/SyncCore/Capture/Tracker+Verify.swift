@@ -1,5 +1,6 @@
 import GRDB
 import SyncStorage
+import SyncValues
 
 extension Tracker {
     /// Compares the triggers that are there with those that should be.
@@ -119,7 +120,7 @@ extension Tracker {
             }
             return missing.isEmpty ? .triggersOutdated : .triggersMissing(missing)
         }
-        if layout != entity.layout || table.name != entity.name {
+        if !layout.isSpelled(as: entity.layout) || !table.name.hasBytes(of: entity.name) {
             return .renamed(to: table.name)
         }
         if present.contains(where: { $0.position < lastUserTrigger }) { return .triggersOutOfOrder }
@@ -139,19 +140,20 @@ extension Tracker {
         var renamed: [String: String] = [:]
         if let placeholder = present.first(where: { $0.letter == PlaceholderTrigger.letter }) {
             let names = PlaceholderTrigger.columns(in: placeholder.sql) ?? []
-            for (before, now) in zip(old.columns, names) where before != now {
+            for (before, now) in zip(old.columns, names) where !before.hasBytes(of: now) {
                 if columns.contains(now) { renamed[now] = before }
             }
         } else if present.contains(where: { $0.letter == "u" })
             || old.columns.count == old.key.count
         {
-            for (before, now) in zip(old.columns, columns) where before != now && !present.isEmpty {
+            for (before, now) in zip(old.columns, columns)
+            where !before.hasBytes(of: now) && !present.isEmpty {
                 renamed[now] = before
             }
         }
         var options = old.options()
         if case .columns(let kept) = options.kept {
-            let toNew = Dictionary(uniqueKeysWithValues: renamed.map { ($0.value, $0.key) })
+            let toNew = Dictionary(renamed.map { ($0.value, $0.key) }) { first, _ in first }
             options.kept = .columns(
                 kept.map { toNew[$0] ?? $0 }.filter { name in
                     columns.contains { SQLName.isEqual($0, to: name) }
@@ -160,7 +162,7 @@ extension Tracker {
         var layout = try CaptureLayout(table, options: options)
         (layout.previous, layout.renamed) = (old.previous, old.renamed)
         if old.choice == nil { layout.choice = nil }
-        if layout != old || table.name != entity.name {
+        if !layout.isSpelled(as: old) || !table.name.hasBytes(of: entity.name) {
             layout.previous = entity.id
             layout.renamed = renamed.isEmpty ? nil : renamed
         }

@@ -141,6 +141,12 @@ package struct CaptureLayout: Sendable, Hashable, Codable {
         }
     }
 
+    /// The same layout, with names of the same bytes: a name in another spelling of the same text
+    /// is another one in SQL.
+    func isSpelled(as other: CaptureLayout) -> Bool {
+        self == other && zip(columns, other.columns).allSatisfy { $0.hasBytes(of: $1) }
+    }
+
     /// Every position and every name of the key is among the columns.
     private var isSound: Bool {
         let positions = kept + (cascades ?? []).flatMap(\.columns)

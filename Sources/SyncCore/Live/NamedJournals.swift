@@ -93,7 +93,8 @@ final class NamedJournals {
         // A copy of the file has the journals of the original; theirs are another replica's.
         let name = BoundaryJournal.name(replica: identity.replica, epoch: identity.epoch)
         return try (metadata.text(.journals) ?? "").split(separator: "\n").map(String.init)
-            .filter { $0.hasPrefix("/") && $0.hasSuffix("/" + name) }.sorted()
+            .filter { $0.hasPrefix("/") && $0.hasSuffix("/" + name) }
+            .sorted { $0.precedesInBytes($1) }
     }
 
     /// Adds the path of a journal, within a write transaction, and drops those of files that are
@@ -104,7 +105,7 @@ final class NamedJournals {
     ) throws {
         var paths = try paths(metadata, identity: identity)
             .filter { access($0, F_OK) == 0 || errno != ENOENT }
-        if !paths.contains(path) { paths.append(path) }
+        if !paths.contains(where: path.hasBytes) { paths.append(path) }
         try metadata.set(.journals, to: .text(paths.joined(separator: "\n")))
     }
 
@@ -113,7 +114,7 @@ final class NamedJournals {
     static func isNamed(
         _ path: String, in metadata: Metadata, identity: StoreIdentity
     ) throws -> Bool {
-        try paths(metadata, identity: identity).contains(path)
+        try paths(metadata, identity: identity).contains(where: path.hasBytes)
     }
 
     // MARK: What was taken back

@@ -59,13 +59,13 @@ final class PeerJournals {
     /// - Throws: the error of SQLite.
     func recorded() throws -> [Boundary] {
         let present = try NamedJournals.paths(metadata, identity: identity)
-            .filter { $0 != own.path }
-        if present != paths {
+            .filter { !$0.hasBytes(of: own.path) }
+        if present.map(ExactText.init) != paths.map(ExactText.init) {
             lower?.release()
             upper?.release()
             paths = present
-            lower = Self.journals(present.filter { $0 < own.path })
-            upper = Self.journals(present.filter { $0 > own.path })
+            lower = Self.journals(present.filter { $0.precedesInBytes(own.path) })
+            upper = Self.journals(present.filter { own.path.precedesInBytes($0) })
             // Not waited for: the order of the locks is not kept.
             lower?.lock(waitingFor: .zero)
             upper?.lock(waitingFor: .zero)

@@ -1,6 +1,7 @@
 import CSQLite
 import GRDB
 import SyncStorage
+import SyncValues
 
 extension Tracker {
     /// Makes the triggers right again, records what was written while they were wrong
@@ -337,7 +338,7 @@ extension Tracker {
         let isRekeyed = layout.previous == entity.id && layout.hasOtherKey(than: entity.layout)
         // Its rows are other objects, which are not to be compared with those of the former key.
         if isRekeyed { layout.previous = nil }
-        if layout != entity.layout || table.name != entity.name {
+        if !layout.isSpelled(as: entity.layout) || !table.name.hasBytes(of: entity.name) {
             try EntityTable(db).retire(entity)
             successor = try EntityTable(db).insert(name: table.name, layout: layout)
         }

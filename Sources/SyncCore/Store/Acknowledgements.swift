@@ -13,7 +13,7 @@ final class Acknowledgements: Sendable {
         var time: Timestamp
     }
 
-    private let pending = Mutex<[String: Pending]>([:])
+    private let pending = Mutex<ExactMap<Pending>>([:])
 
     /// Takes a position; an older one than it has already is only a sign of life.
     func take(_ consumer: String, upTo number: Int64, at time: Timestamp) {

@@ -1,4 +1,5 @@
 import CLinux
+import SyncValues
 
 /// Which inotify watch belongs to which stores, and what its events mean to them. Confined to the
 /// watch thread.
@@ -25,7 +26,7 @@ final class WatchTable {
     private var files: [Int32: [WatchedStore]] = [:]
 
     private final class Folder {
-        var stores: [String: [WatchedStore]] = [:]
+        var stores: ExactMap<[WatchedStore]> = [:]
     }
 
     private static let folderMask = UInt32(

@@ -118,8 +118,8 @@ struct WatchedPath {
 
     init(_ path: String) {
         let full = PathResolution.resolved(path)
-        let slash = full.lastIndex(of: "/") ?? full.startIndex
+        let slash = full.utf8.lastIndex(of: UInt8(ascii: "/")) ?? full.startIndex
         folder = slash == full.startIndex ? "/" : String(full[..<slash])
-        name = String(full[slash...].dropFirst())
+        name = String(full.unicodeScalars[slash...].dropFirst())
     }
 }

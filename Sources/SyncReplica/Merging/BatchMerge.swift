@@ -19,6 +19,17 @@ struct BatchMerge {
 
     private var schema: ReplicaSchema { storage.schema }
 
+    /// Facts of one would be merged as the other's.
+    private static func refuseAmbiguousNames(in batch: Batch) throws {
+        try AmbiguousNames.refuse(
+            batch.entities.lazy.map(\.name), in: "two tables of the remote have")
+        for entity in batch.entities {
+            try AmbiguousNames.refuse(
+                entity.cells.joined(),
+                in: "two columns of '\(entity.name.printable(countMax: 60))' at the remote have")
+        }
+    }
+
     /// Merges a batch and shows it.
     /// - Returns: false when it starts after what is merged here.
     /// - Throws: `badData`, `refused` for batches that no replica of this store can have written;
@@ -28,6 +39,7 @@ struct BatchMerge {
     func merge(_ batch: Batch, proved: inout [ReplicaID: ChainLink]) throws -> Bool {
         let merged = try storage.headers.vector()
         guard merged.covers(batch.from) else { return false }
+        try Self.refuseAmbiguousNames(in: batch)
         try OwnTransactions(transaction).requireKnown(in: batch, merged: merged)
         let proofs = try SignedMerging(batch, merged: merged, in: transaction)
             .verify(after: proved)

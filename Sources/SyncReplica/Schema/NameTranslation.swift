@@ -32,12 +32,13 @@ struct NameTranslation {
             var table = Table(name: name)
             for column in TableText(object.sql)?.columns ?? [] {
                 let identity = own.identity(of: column)
-                guard let new = theirs.name(of: identity), !SQLName.isEqual(new, to: column) else {
+                guard let new = theirs.name(of: identity), !SQLName.isSpelled(new, as: column)
+                else {
                     continue
                 }
                 table.columns[SQLName.folded(column)] = new
             }
-            if SQLName.isEqual(name, to: object.name), table.columns.isEmpty { continue }
+            if SQLName.isSpelled(name, as: object.name), table.columns.isEmpty { continue }
             tables[SQLName.folded(object.name)] = table
         }
     }

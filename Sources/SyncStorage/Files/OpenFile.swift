@@ -1,4 +1,5 @@
 import CSQLite
+import SyncValues
 import Synchronization
 
 /// A mark that this process has a database open, for as long as the object lives or until
@@ -9,7 +10,7 @@ import Synchronization
 /// has the path now would read it, and write its pages into the wrong file. ``DatabaseOpener``
 /// therefore opens no other file at a path that is marked.
 package final class OpenFile: Sendable {
-    private static let marks = Mutex<[String: [FileIdentity: Int]]>([:])
+    private static let marks = Mutex<ExactMap<[FileIdentity: Int]>>([:])
 
     private let path: String
     private let file: FileIdentity

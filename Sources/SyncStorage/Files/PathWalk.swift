@@ -19,8 +19,9 @@ package enum PathWalk {
     package static func file(
         at path: String, visit: (_ descriptor: Int32, _ isLast: Bool) -> Bool = { _, _ in true }
     ) -> FileIdentity? {
-        let components = path.split(separator: "/").map(String.init)
-        guard path.hasPrefix("/"), !components.isEmpty else { return nil }
+        let components = path.utf8.split(separator: PathResolution.slashByte)
+            .map { String(Substring($0)) }
+        guard PathResolution.isAbsolute(path), !components.isEmpty else { return nil }
         var descriptor = syncd_open_path(AT_FDCWD, "/")
         for component in components {
             let directory = descriptor

@@ -25,7 +25,7 @@ package final class SideFiles: Sendable {
     }
 
     /// Those that are in use in this process, and by how many connections, by database.
-    private static let used = Mutex<[String: [Identities: Int]]>([:])
+    private static let used = Mutex<ExactMap<[Identities: Int]>>([:])
 
     private let path: String
     private let identities: Identities

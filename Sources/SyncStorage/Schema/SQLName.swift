@@ -18,21 +18,35 @@ package enum SQLName {
 
     /// A name of an SQL text without its quotes.
     package static func unquoted(_ token: String) -> String {
-        guard let first = token.first, let last = token.last, "\"`['".contains(first),
-            token.count > 1
+        // A combining mark makes one character with the quote before it.
+        let scalars = token.unicodeScalars
+        guard let first = scalars.first, let last = scalars.last, scalars.count > 1,
+            "\"`['".unicodeScalars.contains(first)
         else { return token }
-        let inner = token.dropFirst().dropLast()
+        let inner = scalars.dropFirst().dropLast()
         if first == "[" { return String(inner) }
-        return inner.split(separator: "\(last)\(last)", omittingEmptySubsequences: false)
-            .joined(separator: String(last))
+        var text = ""
+        var isSecond = false
+        for scalar in inner {
+            isSecond = scalar == last && !isSecond
+            if scalar != last || isSecond { text.unicodeScalars.append(scalar) }
+        }
+        return text
     }
 
     /// `text` as a string literal.
     package static func literal(_ text: String) -> String { Value.text(text).description }
 
-    /// Equal as SQLite compares names: ASCII letters fold, all others do not.
+    /// Equal as SQLite compares names, where no two are canonically equivalent: ASCII letters fold,
+    /// all others do not.
     package static func isEqual(_ name: String, to other: String) -> Bool {
         name == other || folded(name) == folded(other)
+    }
+
+    /// Equal for SQLite itself: ``isEqual(_:to:)`` takes canonically equivalent names for equal,
+    /// too, of which no schema may have two (``AmbiguousNames``).
+    package static func isSpelled(_ name: String, as other: String) -> Bool {
+        folded(name).hasBytes(of: folded(other))
     }
 
     /// The form under which names of tables and columns are equal.
@@ -44,5 +58,7 @@ package enum SQLName {
     }
 
     /// The name belongs to syncd.
-    package static func isOwn(_ name: String) -> Bool { folded(name).hasPrefix(ownPrefix) }
+    package static func isOwn(_ name: String) -> Bool {
+        folded(name).utf8.starts(with: ownPrefix.utf8)
+    }
 }

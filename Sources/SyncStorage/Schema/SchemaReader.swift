@@ -1,5 +1,6 @@
 import CSQLite
 import GRDB
+import SyncValues
 
 /// Reads the schema of a database's `main` file.
 ///
@@ -19,16 +20,41 @@ package struct SchemaReader {
 
     /// Everything that has a table's name, in order of name; SQLite's own tables too.
     /// - Complexity: O(columns and indexes of the whole schema).
-    /// - Throws: the error of SQLite.
+    /// - Throws: the error of SQLite; `cannotTrack` when two objects, or two columns of a table,
+    ///   have names that this program cannot tell apart (``AmbiguousNames``).
     package func tables() throws -> [TableSchema] {
+        try refuseAmbiguousNames()
         let texts = try allTexts()
         return try Row.fetchAll(
             db, sql: "SELECT * FROM pragma_table_list WHERE schema = 'main' ORDER BY name"
         ).map { try table($0) { name, type in texts[Text(of: name, type)] ?? "" } }
     }
 
+    /// The objects of one kind share a space of names, as tables, views and indexes do.
+    private func refuseAmbiguousNames() throws {
+        let foreign = "name GLOB '*[^' || char(1) || '-' || char(127) || ']*'"
+        guard
+            try Bool.fetchOne(
+                db, sql: "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE \(foreign))")
+                ?? false
+        else { return }
+        for (types, owner) in [
+            ("'table', 'view'", "two tables have"),
+            ("'table', 'view', 'index'", "two objects have"),
+            ("'trigger'", "two triggers have"),
+        ] {
+            let names = try String.fetchAll(
+                db,
+                sql: """
+                    SELECT name FROM main.sqlite_schema WHERE type IN (\(types)) ORDER BY rowid
+                    """)
+            try AmbiguousNames.refuse(names, in: owner)
+        }
+    }
+
     /// The table of that name, as SQLite compares names; nil when there is none.
-    /// - Throws: the error of SQLite.
+    /// - Throws: the error of SQLite; `cannotTrack` when two of its columns have names that this
+    ///   program cannot tell apart.
     package func table(_ name: String) throws -> TableSchema? {
         try Row.fetchOne(
             db, sql: "SELECT * FROM pragma_table_list(?) WHERE schema = 'main'",
@@ -111,6 +137,9 @@ package struct SchemaReader {
             db, sql: "SELECT * FROM pragma_table_xinfo(?, 'main') ORDER BY cid",
             arguments: [name])
         table.columns = info.map { column($0, of: name, strict: strict) }
+        try AmbiguousNames.refuse(
+            table.columns.lazy.map(\.name),
+            in: "two columns of '\(name.printable(countMax: 60))' have")
         if table.columns.contains(where: \.isGenerated) {
             let expressions = Self.generatedColumns(in: table.sql)
             for index in table.columns.indices where table.columns[index].isGenerated {

@@ -3,7 +3,8 @@ import SyncMerge
 
 /// Tables and columns that the replicas of a simulation rename, each on its own: to new names, to
 /// each other's, to one that a column or table bears elsewhere that this replica does not have yet,
-/// or in case alone. No replica ever has to have the names of another one.
+/// in case alone, or to the other spelling of a letter with an accent. No replica ever has to have
+/// the names of another one.
 struct SchemaRenaming {
     /// How a statement reaches the store.
     private enum Way: CaseIterable { case command, plain, legacy }
@@ -38,7 +39,11 @@ struct SchemaRenaming {
 
     private mutating func fresh() -> String {
         count += 1
-        return "n\(count)"
+        switch count % 4 {
+        case 1: return "\u{e9}\(count)"
+        case 3: return "e\u{301}\(count)"
+        default: return "n\(count)"
+        }
     }
 
     private mutating func renameTable(in store: SimulatedStore) -> [String] {
@@ -99,7 +104,11 @@ struct SchemaRenaming {
         "ALTER TABLE \(old) RENAME TO \(new)"
     }
 
+    /// A name that Swift, or SQLite, takes for the same one.
     private static func cased(_ name: String) -> String {
+        let scalars = Array(name.unicodeScalars.prefix(2).map(\.value))
+        if scalars.first == 0xe9 { return "e\u{301}\(name.dropFirst())" }
+        if scalars == [0x65, 0x301] { return "\u{e9}\(name.dropFirst())" }
         let upper = name.uppercased()
         return name == upper ? name.lowercased() : upper
     }

@@ -45,7 +45,7 @@ extension Value {
 
 extension String {
     /// The same bytes: compared as memory, which they nearly always are.
-    @usableFromInline func hasBytes(of other: String) -> Bool {
+    @usableFromInline package func hasBytes(of other: String) -> Bool {
         let isSame = utf8.withContiguousStorageIfAvailable { left in
             other.utf8.withContiguousStorageIfAvailable { right in
                 guard left.count == right.count else { return false }

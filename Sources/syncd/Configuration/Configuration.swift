@@ -58,9 +58,9 @@ struct Configuration: Sendable, Equatable, Codable {
     var sources: [String: String] = [:]
 
     /// The remotes of ``stores``, by paths with their links resolved.
-    var remotesByPath: [String: [RemoteEntry]] {
+    var remotesByPath: ExactMap<[RemoteEntry]> {
         let named = stores.map { (PathResolution.resolved($0.path), $0.remotes) }
-        return Dictionary(named) { _, last in last }.filter { !$0.value.isEmpty }
+        return ExactMap(named) { _, last in last }.filter { !$0.value.isEmpty }
     }
 
     /// The defaults of a system's or a user's daemon.

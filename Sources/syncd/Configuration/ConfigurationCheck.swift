@@ -13,7 +13,7 @@ struct ConfigurationCheck {
         findings = configuration.ignoredFiles.map { file in
             "\(file): not read: only files that end with .yaml are. Rename or remove it"
         }
-        var known: [String: String] = [:]
+        var known: ExactMap<String> = [:]
         for entry in configuration.stores {
             let place = entry.place ?? "the configuration"
             let path = PathResolution.resolved(entry.path)

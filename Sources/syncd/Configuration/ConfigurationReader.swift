@@ -136,8 +136,8 @@ struct ConfigurationReader {
 
     private static func readRemotes(_ node: YAMLReader) throws -> [RemoteEntry] {
         let remotes = try node.list(readRemote)
-        var names: Set<String> = []
-        for remote in remotes where !names.insert(remote.name).inserted {
+        var names = ExactSet()
+        for remote in remotes where !names.insert(remote.name) {
             throw node.fault("there are two remotes '\(remote.name)'")
         }
         return remotes

@@ -21,7 +21,9 @@ struct PathBarrier {
         guard lstat(path, &status) != 0, errno == EACCES else { return nil }
         var folder = path
         repeat {
-            guard let slash = folder.lastIndex(of: "/"), slash != folder.startIndex else {
+            guard let slash = folder.utf8.lastIndex(of: UInt8(ascii: "/")),
+                slash != folder.startIndex
+            else {
                 return nil
             }
             folder = String(folder[..<slash])

@@ -1,3 +1,5 @@
+import SyncCore
+
 /// Which exchanges may be under way at once, by the owner of the store. A value, guarded by its
 /// ``Replicator``.
 ///
@@ -23,7 +25,7 @@ struct ExchangeSlots {
     }
 
     private let own: UInt32
-    private var exchanges: [String: Exchange] = [:]
+    private var exchanges: ExactMap<Exchange> = [:]
 
     /// - Parameter own: the daemon's user.
     init(own: UInt32) { self.own = own }

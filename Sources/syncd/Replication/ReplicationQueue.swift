@@ -1,3 +1,4 @@
+import SyncCore
 import Synchronization
 
 /// What happened to stores and remotes since the replicator last took it. Any thread may post, and
@@ -14,10 +15,10 @@ final class ReplicationQueue: Sendable {
         /// It was closed.
         var isClosed = false
         /// The remotes that changed.
-        var remotes: Set<String> = []
+        var remotes: ExactSet = []
     }
 
-    private let events = Mutex<[String: Events]>([:])
+    private let events = Mutex<ExactMap<Events>>([:])
     private let signal: AsyncStream<Void>.Continuation
     /// An element whenever there are events.
     let signals: AsyncStream<Void>
@@ -36,7 +37,7 @@ final class ReplicationQueue: Sendable {
     func wake() { signal.yield() }
 
     /// Takes all events by path.
-    func take() -> [String: Events] {
+    func take() -> ExactMap<Events> {
         events.withLock { events in
             defer { events = [:] }
             return events

@@ -22,19 +22,19 @@ actor Replicator {
     private static let pauseMin: Duration = .milliseconds(20)
 
     private struct Tracked {
-        var schedules: [String: RemoteSchedule] = [:]
-        var entries: [String: RemoteEntry] = [:]
+        var schedules: ExactMap<RemoteSchedule> = [:]
+        var entries: ExactMap<RemoteEntry> = [:]
         /// Those of the file that are not used.
         var ignored: [RemoteEntry] = []
         /// Those of the configuration that are not used.
         var undecided: [RemoteEntry] = []
         /// Those that are used and send in the clear, as it was logged.
         var inTheClear: [RemoteEntry] = []
-        var watches: [String: FolderWatch] = [:]
+        var watches: ExactMap<FolderWatch> = [:]
         /// What was logged of each remote's last exchange.
-        var differences: [String: [StateDifference]] = [:]
+        var differences: ExactMap<[StateDifference]> = [:]
         /// What could not be read at the remotes.
-        var denials: [String: SyncError] = [:]
+        var denials: ExactMap<SyncError> = [:]
         var isBusy = false
         /// Who the file belonged to when the store was opened.
         var owner: UInt32 = geteuid()
@@ -47,11 +47,11 @@ actor Replicator {
     nonisolated let queue = ReplicationQueue()
     private var options: ReplicationOptions
     /// The remotes that the configuration names, by the path of the store.
-    private var configured: [String: [RemoteEntry]]
+    private var configured: ExactMap<[RemoteEntry]>
     private let log: Logger
     private let executor = BlockingExecutor()
     private let watchQueue = DispatchQueue(label: "syncd.folders")
-    private var stores: [String: Tracked] = [:]
+    private var stores: ExactMap<Tracked> = [:]
     private var slots = ExchangeSlots(own: geteuid())
     private let marks: CrashMarks
     /// When exchanges were last begun.
@@ -209,10 +209,10 @@ actor Replicator {
                 unsent: found.unsent.count, since: found.unsent.since)
             store.watches[entry.name] = watch(entry, of: path, replica: found.replica)
         }
-        let names = Set(wanted.map(\.name))
+        let names = ExactSet(wanted.map(\.name))
         store.schedules = store.schedules.filter { names.contains($0.key) }
         store.watches = store.watches.filter { names.contains($0.key) }
-        store.entries = Dictionary(uniqueKeysWithValues: wanted.map { ($0.name, $0) })
+        store.entries = ExactMap(wanted.map { ($0.name, $0) }) { _, last in last }
         if found.ignored != store.ignored { report(found, of: path) }
         store.ignored = found.ignored
         let former = store.undecided + store.inTheClear

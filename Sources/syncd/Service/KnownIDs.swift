@@ -9,7 +9,7 @@ final class KnownIDs: Sendable {
     private static let ageMax = Duration.seconds(1)
     private static let countMax = 1_000
 
-    private let known = Mutex<[StoreID: [String: ContinuousClock.Instant]]>([:])
+    private let known = Mutex<[StoreID: ExactMap<ContinuousClock.Instant>]>([:])
 
     func paths(of id: StoreID) -> [String] {
         let now = ContinuousClock.now

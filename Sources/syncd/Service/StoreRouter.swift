@@ -204,7 +204,7 @@ struct StoreRouter: Sendable {
             whole.stores += part.stores
             whole.process.memoryBytes += part.process.memoryBytes
         }
-        whole.stores.sort { $0.store.path < $1.store.path }
+        whole.stores.sort { $0.store.path.precedesInBytes($1.store.path) }
         return whole
     }
 

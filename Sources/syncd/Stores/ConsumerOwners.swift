@@ -25,7 +25,7 @@ import Synchronization
 final class ConsumerOwners: Sendable {
     private struct Content: Codable {
         var version = 1
-        var owners: [String: UInt32] = [:]
+        var owners: ExactMap<UInt32> = [:]
     }
 
     private struct State {
@@ -71,7 +71,7 @@ final class ConsumerOwners: Sendable {
             load(store, into: &state)
             let known = state.content.owners[name]
             if known != caller.uid {
-                let present = try Set(store.consumers().map(\.name))
+                let present = try ExactSet(store.consumers().map(\.name))
                 if let known, present.contains(name) {
                     try require(caller, toUse: name, of: known, in: store)
                 } else if !present.contains(name) || !caller.isPrivileged {
@@ -93,7 +93,7 @@ final class ConsumerOwners: Sendable {
             return state.content.owners[name]
         }
         if let known, known != caller.uid {
-            let present = try store.consumers().map(\.name)
+            let present = try ExactSet(store.consumers().map(\.name))
             if present.contains(name) { try require(caller, toUse: name, of: known, in: store) }
         }
         try body()
@@ -101,7 +101,7 @@ final class ConsumerOwners: Sendable {
         try state.withLock { state in
             load(store, into: &state)
             guard state.content.owners[name] == nil else { return }
-            let present = try Set(store.consumers().map(\.name))
+            let present = try ExactSet(store.consumers().map(\.name))
             try record(caller, of: name, among: present, in: &state, for: store)
         }
     }
@@ -138,7 +138,7 @@ final class ConsumerOwners: Sendable {
     }
 
     private func record(
-        _ caller: Caller, of name: String, among present: Set<String>, in state: inout State,
+        _ caller: Caller, of name: String, among present: ExactSet, in state: inout State,
         for store: Store
     ) throws {
         let uid = caller.uid

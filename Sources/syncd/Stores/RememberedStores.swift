@@ -62,12 +62,12 @@ final class RememberedStores: Sendable {
 
     /// - Throws: ``SyncError``; nothing is remembered then.
     func add(_ path: String) throws {
-        try change { if !$0.contains(path) { $0.append(path) } }
+        try change { if !$0.contains(where: path.hasBytes) { $0.append(path) } }
     }
 
     /// - Throws: ``SyncError``; nothing is forgotten then.
     func remove(_ path: String) throws {
-        try change { $0.removeAll { $0 == path } }
+        try change { $0.removeAll(where: path.hasBytes) }
     }
 
     private func change(_ body: (inout [String]) -> Void) throws {
@@ -75,7 +75,7 @@ final class RememberedStores: Sendable {
         try paths.withLock { paths in
             var new = paths
             body(&new)
-            guard new != paths else { return }
+            guard new.count != paths.count else { return }
             try Self.write(new, to: file)
             paths = new
         }

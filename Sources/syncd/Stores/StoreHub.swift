@@ -75,7 +75,7 @@ final class StoreHub: Sendable {
         log[metadataKey: "store"] = .string(path)
         self.log = log
         // The owner of a file that is not there yet is most likely that of its folder.
-        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
+        let folder = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? ""
         lastOwner = Atomic(FileOwnership.owner(of: folder + "/") ?? geteuid())
     }
 

@@ -10,11 +10,11 @@ import Varlink
 /// The stores of this process by path: those of the configuration, and those tracked at run time.
 /// In a daemon with workers, those of the daemon's user alone; in a worker, those of its owner.
 ///
-/// Invariants: one hub for each path, links resolved; a hub is in the table from before it opens
-/// until it is closed. Calls block on the stores: on the pool.
+/// Invariants: one hub for each path, links resolved, compared by bytes; a hub is in the table from
+/// before it opens until it is closed. Calls block on the stores: on the pool.
 final class StoreRegistry: Sendable {
     private struct State {
-        var hubs: [String: StoreHub] = [:] {
+        var hubs: ExactMap<StoreHub> = [:] {
             didSet { sorted = nil }
         }
         /// By path; nil after a change, until it is asked for.
@@ -22,7 +22,7 @@ final class StoreRegistry: Sendable {
         var isStopped = false
         /// For the stores whose entry has no limits, and for the others.
         var limits = HistoryLimits()
-        var limitsByPath: [String: HistoryLimits] = [:]
+        var limitsByPath: ExactMap<HistoryLimits> = [:]
         /// As of the last look at the stores of an owner for truncated files.
         var truncatedPages: [UInt32: UInt64] = [:]
         /// The owners of whose stores the last look found one.
@@ -49,7 +49,7 @@ final class StoreRegistry: Sendable {
     /// By path.
     var hubs: [StoreHub] {
         state.withLock { state in
-            let hubs = state.sorted ?? state.hubs.values.sorted { $0.path < $1.path }
+            let hubs = state.sorted ?? state.hubs.values.sorted { $0.path.precedesInBytes($1.path) }
             state.sorted = hubs
             return hubs
         }
@@ -65,11 +65,11 @@ final class StoreRegistry: Sendable {
     /// - Parameter retries: workers try those again that could not be opened.
     func load(_ configuration: Configuration, retries: Bool = false) {
         let entries = configuration.stores
-        var wanted: [String: Configuration.StoreEntry] = [:]
+        var wanted: ExactMap<Configuration.StoreEntry> = [:]
         for path in remembered.all {
             wanted[PathResolution.resolved(path)] = Configuration.StoreEntry(path: path)
         }
-        var later = Set(wanted.keys)
+        var later = ExactSet(wanted.keys)
         for entry in entries {
             let path = PathResolution.resolved(entry.path)
             wanted[path] = entry
@@ -97,7 +97,8 @@ final class StoreRegistry: Sendable {
             environment.pool.submit(for: hub.owner) { _ in hub.close(error) }
         }
         for hub in new { hub.quarantineAfterCrashes() }
-        let first = new.sorted { $0.path < $1.path }.filter { !later.contains($0.path) }
+        let first = new.sorted { $0.path.precedesInBytes($1.path) }
+            .filter { !later.contains($0.path) }
         // Those in quarantine are tried when their pause is over.
         let foreign = first.filter {
             $0.owner != geteuid()
@@ -147,7 +148,7 @@ final class StoreRegistry: Sendable {
 
     /// Gives stores whose files have another owner now to the process that serves that owner's.
     /// Blocks.
-    func reassign(_ moved: [String: UInt32]) {
+    func reassign(_ moved: ExactMap<UInt32>) {
         guard let workers else { return }
         for (path, owner) in moved {
             let hub = state.withLock { $0.hubs[path] }
@@ -175,7 +176,7 @@ final class StoreRegistry: Sendable {
         let moved = hubs.compactMap { hub in
             FileOwnership.owner(of: hub.path).flatMap { $0 == geteuid() ? nil : (hub.path, $0) }
         }
-        if !moved.isEmpty { reassign(Dictionary(moved) { $1 }) }
+        if !moved.isEmpty { reassign(ExactMap(moved) { $1 }) }
     }
 
     /// Remembers a store that a worker tracks.

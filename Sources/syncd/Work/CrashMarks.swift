@@ -1,6 +1,7 @@
 import CLinux
 import Foundation
 import Logging
+import SyncCore
 import Synchronization
 
 /// Remembers in the state directory which stores of other users the daemon is at work on, so that
@@ -27,7 +28,7 @@ final class CrashMarks: Sendable {
 
     private struct Content: Codable {
         var version = 1
-        var crashes: [String: Int] = [:]
+        var crashes: ExactMap<Int> = [:]
     }
 
     private static let slotCount = 128
@@ -39,7 +40,7 @@ final class CrashMarks: Sendable {
 
     private let file: String
     private let descriptor: Int32
-    private let crashed: Mutex<[String: Int]>
+    private let crashed: Mutex<ExactMap<Int>>
     private let free = Mutex(Array(0..<slotCount))
 
     /// Reads what the last daemon left, and counts it.
@@ -55,7 +56,7 @@ final class CrashMarks: Sendable {
         if crashes != before { write(crashes) }
         Self.begin(descriptor)
         syncd_set_crash_file(descriptor)
-        for (path, count) in crashes.sorted(by: { $0.key < $1.key }) {
+        for (path, count) in crashes.sorted(by: { $0.key.precedesInBytes($1.key) }) {
             log.warning(
                 "the daemon ended \(count) times in a row while it was at work on a store",
                 metadata: ["store": .string(path)])
@@ -73,7 +74,7 @@ final class CrashMarks: Sendable {
 
     /// The store did not end the daemon, or is to be tried again.
     func forgive(_ path: String) {
-        let left = crashed.withLock { crashed -> [String: Int]? in
+        let left = crashed.withLock { crashed -> ExactMap<Int>? in
             crashed.removeValue(forKey: path) == nil ? nil : crashed
         }
         if let left { write(left) }
@@ -110,11 +111,11 @@ final class CrashMarks: Sendable {
     }
 
     /// The paths that the last daemon of this boot was at work on.
-    private static func paths(in descriptor: Int32) -> Set<String> {
+    private static func paths(in descriptor: Int32) -> ExactSet {
         var bytes = [UInt8](repeating: 0, count: headerBytes + slotCount * slotBytes)
         let count = descriptor < 0 ? 0 : pread(descriptor, &bytes, bytes.count, 0)
         guard count >= headerBytes, Array(bytes[..<headerBytes]) == bootID else { return [] }
-        var (paths, marked): (Set<String>, Set<String>) = ([], [])
+        var (paths, marked): (ExactSet, ExactSet) = ([], [])
         for slot in 0..<slotCount {
             let start = headerBytes + slot * slotBytes
             let length = Int(bytes[start]) | Int(bytes[start + 1] & ~markBit) << 8
@@ -133,7 +134,7 @@ final class CrashMarks: Sendable {
         _ = ftruncate(descriptor, off_t(headerBytes + slotCount * slotBytes))
     }
 
-    private static func read(_ file: String) -> [String: Int] {
+    private static func read(_ file: String) -> ExactMap<Int> {
         guard let data = FileManager.default.contents(atPath: file),
             let content = try? JSONDecoder().decode(Content.self, from: data)
         else { return [:] }
@@ -141,7 +142,7 @@ final class CrashMarks: Sendable {
     }
 
     /// What cannot be written is counted again from the beginning.
-    private func write(_ crashes: [String: Int]) {
+    private func write(_ crashes: ExactMap<Int>) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         guard let data = try? encoder.encode(Content(crashes: crashes)) else { return }

@@ -24,7 +24,7 @@ final class OwnerWorkers: Sendable {
     }
 
     private struct State {
-        var stores: [String: Assigned] = [:]
+        var stores: ExactMap<Assigned> = [:]
         var workers: [UInt32: OwnerWorker] = [:]
         var configuration: Configuration
         /// The owners whose files are being looked at.
@@ -65,11 +65,11 @@ final class OwnerWorkers: Sendable {
     ///   - retries: those are tried again that could not be opened.
     /// - Returns: the paths that it took.
     func adopt(
-        _ wanted: [String: Configuration.StoreEntry], of configuration: Configuration,
+        _ wanted: ExactMap<Configuration.StoreEntry>, of configuration: Configuration,
         retries: Bool
-    ) -> Set<String> {
+    ) -> ExactSet {
         let known = state.withLock { $0.stores }
-        var stores: [String: Assigned] = [:]
+        var stores: ExactMap<Assigned> = [:]
         for (path, entry) in wanted {
             // One that was never seen is the daemon's until a file is there.
             let owner = FileOwnership.owner(of: path) ?? known[path]?.owner ?? geteuid()
@@ -81,7 +81,7 @@ final class OwnerWorkers: Sendable {
             state.stores = stores
         }
         update(retries: retries)
-        return Set(stores.keys)
+        return ExactSet(stores.keys)
     }
 
     /// Whether workers serve any store.
@@ -138,7 +138,7 @@ final class OwnerWorkers: Sendable {
                 continue
             }
             var own = configuration
-            own.stores = entries.sorted { $0.path < $1.path }
+            own.stores = entries.sorted { $0.path.precedesInBytes($1.path) }
             worker.serve(own, retries: retries)
         }
     }
@@ -178,7 +178,7 @@ final class OwnerWorkers: Sendable {
     /// Looks after the processes until its task is cancelled.
     ///
     /// - Parameter onMove: called on the pool with stores whose files have another owner now.
-    func run(onMove: @escaping @Sendable ([String: UInt32]) -> Void) async {
+    func run(onMove: @escaping @Sendable (ExactMap<UInt32>) -> Void) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { [self] in
                 while !Task.isCancelled {
@@ -193,11 +193,11 @@ final class OwnerWorkers: Sendable {
     }
 
     /// On a thread of each owner's share: a file system that does not answer keeps its owner's.
-    private func findMoved(_ onMove: @escaping @Sendable ([String: UInt32]) -> Void) {
+    private func findMoved(_ onMove: @escaping @Sendable (ExactMap<UInt32>) -> Void) {
         for (owner, paths) in storesByOwner {
             guard state.withLock({ $0.looking.insert(owner).inserted }) else { continue }
             pool.submit(for: owner) { [self] isActive in
-                var moved: [String: UInt32] = [:]
+                var moved: ExactMap<UInt32> = [:]
                 for path in paths where isActive {
                     if let now = FileOwnership.owner(of: path), now != owner { moved[path] = now }
                 }

@@ -26,7 +26,7 @@ enum Access {
         let client = StoreClient(socket: options.socket)
         let daemon = DaemonAccess(client: client, path: path)
         do {
-            let known = try await client.list().first { $0.path == path }
+            let known = try await client.list().first { $0.path.hasBytes(of: path) }
             if let error = known?.error, error.code == .notAllowed, purpose == .using,
                 options.socket == nil, access(path, R_OK) == 0
             {

@@ -133,7 +133,9 @@ struct Checkup {
     private func reopen(_ path: String) async throws {
         let client = StoreClient(socket: options.socket)
         do {
-            guard try await client.list().contains(where: { $0.path == path }) else { return }
+            guard try await client.list().contains(where: { $0.path.hasBytes(of: path) }) else {
+                return
+            }
             let entities = try await client.status(path).entities.map(\.name)
             guard !entities.isEmpty else { return }
             _ = try await client.track(path, entities: entities)

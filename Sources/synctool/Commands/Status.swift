@@ -110,7 +110,7 @@ struct Status: StoreCommand {
         var problems: [HealthCheck.Problem] = []
         if let path {
             let file = StorePath.absolute(path)
-            stores = stores.filter { $0.store.path == file }
+            stores = stores.filter { $0.store.path.hasBytes(of: file) }
             if stores.isEmpty {
                 problems.append(
                     HealthCheck.Problem(

@@ -67,7 +67,7 @@ struct PageCalls: Sendable {
     /// The path of the store that a call is about.
     private func store(_ parameters: JSONObject) async throws -> String {
         let path = try text("store", parameters)
-        guard try await client.list().contains(where: { $0.path == path }) else {
+        guard try await client.list().contains(where: { $0.path.hasBytes(of: path) }) else {
             throw SyncError(.unknownStore, "the daemon has no such store", path: path)
         }
         return path

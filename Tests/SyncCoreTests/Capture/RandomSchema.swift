@@ -46,7 +46,10 @@ struct RandomSchema {
     // MARK: Tables
 
     private static func table(_ number: Int, _ random: inout SeededRandom) -> Table {
-        let name = random.pick(["t\(number)", "order \(number)", "Täble\"\(number)", "k\(number)"])
+        let name = random.pick([
+            "t\(number)", "order \(number)", "Täble\"\(number)", "k\(number)", "\u{e9}\(number)",
+            "e\u{301}\(number)",
+        ])
         let strict = random.once(in: 5)
         let withoutRowID = random.once(in: 4)
         var columns: [String] = []
@@ -66,7 +69,7 @@ struct RandomSchema {
         let key = columns
         let count = random.pick([1, 2, 3, 4, 6, 7, 8, 13, 14, 66])
         for index in 0..<count {
-            let column = random.pick(["c", "pk", "v", "Col "]) + "\(index)"
+            let column = random.pick(["c", "pk", "v", "Col ", "\u{e9}", "e\u{301}"]) + "\(index)"
             let type = valueType(strict, &random)
             columns.append(column)
             affinities[column] = affinity(type)

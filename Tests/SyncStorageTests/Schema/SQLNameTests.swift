@@ -33,4 +33,12 @@ import Testing
         #expect(SQLName.isOwn("syncd_log") && SQLName.isOwn("SYNCD_x"))
         #expect(!SQLName.isOwn("syncdlog") && !SQLName.isOwn("my_syncd_log"))
     }
+
+    /// A combining mark at the beginning makes one character with the quote before it.
+    @Test(arguments: ["a", "\u{301}a", "a\u{301}", "\"\u{301}", "", "a\"\"b", "'\u{301}'"])
+    func quotesAreTakenAway(name: String) {
+        #expect(SQLName.unquoted(SQLName.quoted(name)).utf8.elementsEqual(name.utf8))
+        #expect(SQLName.unquoted("[a]") == "a" && SQLName.unquoted("\"") == "\"")
+        #expect(SQLName.isOwn("syncd_\u{301}"))
+    }
 }
