@@ -10,7 +10,7 @@ import Synchronization
 final class RuleDatabase: @unchecked Sendable {
     private let lock = Mutex<Void>(())
     private let connection: OpaquePointer
-    private var statements: [String: Statement] = [:]
+    private var statements: ExactMap<Statement> = [:]
 
     /// - Throws: when SQLite opens no database in memory.
     init() throws {

@@ -1,5 +1,6 @@
 import CSQLite
 import SyncMerge
+import SyncValues
 
 /// An SQLite database, in memory or a file, that runs the statements of a simulated writer,
 /// constraints and foreign-key actions included.
@@ -7,7 +8,7 @@ import SyncMerge
 /// Confined to one simulation; statements are kept until it is deallocated.
 final class WriterDatabase {
     private let handle: OpaquePointer
-    private var statements: [String: OpaquePointer] = [:]
+    private var statements: ExactMap<OpaquePointer> = [:]
 
     init(_ path: String = ":memory:") throws {
         var handle: OpaquePointer?
