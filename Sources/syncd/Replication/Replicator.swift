@@ -334,7 +334,8 @@ actor Replicator {
                 state: schedule?.due == nil ? .syncing : error == nil ? .idle : .failed,
                 lastSync: schedule?.lastSuccess, behindSince: schedule?.behindSince,
                 error: error?.reason)
-            status.hint = error?.hint
+            // It may name another store, which is for the journal alone.
+            status.hint = error?.hint?.replacing(#/ \([0-9a-f]{32}\)/#, with: "")
             status.behind = schedule?.knownUnsent.map(Int64.init)
             status.failingSince = schedule?.failingSince
             status.failures = Int64(schedule?.failureCount ?? 0)
