@@ -115,16 +115,8 @@ struct CollectionTests {
 
     @Test("a row that came with the snapshot of one that was away, too, stays everywhere")
     func rowOfAnotherThatWasAway() throws {
-        let (a, b) = try pair()
-        let c = try clone(a, "c.db")
-        let all = [a, b, c]
-        for store in all {
-            try store.replica.noteAcknowledged(
-                Dictionary(
-                    uniqueKeysWithValues: try all.map {
-                        ($0.replica.replicaID, try $0.replica.vector)
-                    }))
-        }
+        let all = try three()
+        let (a, b, c) = (all[0], all[1], all[2])
         try a.run("DELETE FROM owner WHERE name = 'eve'")
         #expect(try a.replica.collect(lease: .seconds(-1)).objects == 1)
         try send(a, b)
@@ -357,8 +349,8 @@ struct CollectionTests {
         return count
     }
 
-    /// One replica has collected a deleted object, two have it and wrote something meanwhile.
-    private func deletedAtTwo() throws -> [TestStore] {
+    /// Three replicas, each of which knows what the others have.
+    private func three() throws -> [TestStore] {
         let (a, b) = try pair()
         let c = try clone(a, "c.db")
         let all = [a, b, c]
@@ -369,6 +361,13 @@ struct CollectionTests {
                         ($0.replica.replicaID, try $0.replica.vector)
                     }))
         }
+        return all
+    }
+
+    /// One replica has collected a deleted object, two have it and wrote something meanwhile.
+    private func deletedAtTwo() throws -> [TestStore] {
+        let all = try three()
+        let (a, b, c) = (all[0], all[1], all[2])
         for (age, store) in [b, c].enumerated() {
             try store.run("UPDATE owner SET age = \(age) WHERE name = 'bob'")
             _ = try store.replica.vector

@@ -56,6 +56,19 @@ struct CallerPathTests {
         #expect(resolved("inside", admin) == root + "/closed/a.db")
     }
 
+    /// A combining mark makes one character with the slash before it, and is a name to the system.
+    @Test func aNameThatBeginsWithACombiningMarkHidesNoFolder() throws {
+        let name = "\u{301}b.db"
+        for place in ["open", "closed"] {
+            try "x".write(toFile: root + "/\(place)/" + name, atomically: true, encoding: .utf8)
+        }
+        symlink(root + "/closed", root + "/\u{301}link")
+        #expect(resolved("open/" + name, bob) == root + "/open/" + name)
+        for hidden in ["closed/" + name, "\u{301}link/" + name, "closed/../closed/" + name] {
+            #expect(resolved(hidden, bob) == nil, "\(hidden)")
+        }
+    }
+
     @Test func circlesAndLinksOfProcLeadNowhere() {
         #expect(resolved("circle", bob) == nil)
         let descriptor = open(root + "/closed/a.db", O_RDONLY)

@@ -184,8 +184,10 @@ public final class Store: Sendable {
     /// nothing more is seen of other programs. Close the store, and open it again.
     package var isForsaken: Bool { live.isForsaken }
 
+    /// Before a write, or a checkpoint, which would write old pages over what others commit. A file
+    /// that was moved away is its own: nobody else has its name for it.
     private func requireSideFiles() throws {
-        if live.isForsaken { throw SideFiles.forsaken(path) }
+        if live.isForsaken, FileIdentity(path: path) == file { throw SideFiles.forsaken(path) }
     }
 
     /// Moves committed log rows into the history tables, in short write transactions, and writes
@@ -222,6 +224,7 @@ public final class Store: Sendable {
     /// - Throws: ``SyncError`` when the connection is closed.
     public func checkpoint() throws {
         try explaining("checkpoint") {
+            try requireSideFiles()
             try live.withState { connection, _ in
                 // Busy means that another connection runs a checkpoint already.
                 _ = sqlite3_wal_checkpoint_v2(
@@ -241,6 +244,7 @@ public final class Store: Sendable {
     @discardableResult
     package func emptyWal() throws -> Bool {
         try explaining("checkpoint") {
+            try requireSideFiles()
             var isEmpty = true
             try live.withOpenState { connection, _ in isEmpty = Self.emptyWal(connection) }
             return isEmpty

@@ -1,4 +1,5 @@
 import Glibc
+import SyncStorage
 import Varlink
 
 /// Whether the daemon could make what it needs to start: the folder of its state, and its sockets.
@@ -48,7 +49,7 @@ enum StartCheck {
     }
 
     private static func folder(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
+        guard let slash = path.utf8.lastIndex(of: PathResolution.slashByte) else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 

@@ -24,7 +24,7 @@ enum CallerPath {
     ///   followed.
     /// - Complexity: O(components), some system calls each.
     static func resolved(_ path: String, for peer: PeerIdentity) -> String? {
-        guard path.hasPrefix("/"), !path.utf8.contains(0) else { return path }
+        guard PathResolution.isAbsolute(path), !path.utf8.contains(0) else { return path }
         var walk = Walk(path)
         defer { walk.close() }
         return walk.run(for: peer)
@@ -45,7 +45,8 @@ enum CallerPath {
         func close() { for folder in folders { Glibc.close(folder.descriptor) } }
 
         private static func components(of path: String) -> [String] {
-            path.split(separator: "/").reversed().filter { $0 != "." }.map(String.init)
+            path.utf8.split(separator: PathResolution.slashByte).reversed()
+                .map { String(Substring($0)) }.filter { $0 != "." }
         }
 
         private func joined(with last: [String]) -> String {
@@ -90,7 +91,7 @@ enum CallerPath {
             guard count > 0, count < bytes.count else { return false }
             let target = String(
                 decoding: bytes.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-            if target.hasPrefix("/") {
+            if PathResolution.isAbsolute(target) {
                 for passed in folders.dropFirst() { Glibc.close(passed.descriptor) }
                 folders.removeSubrange(1...)
             }
