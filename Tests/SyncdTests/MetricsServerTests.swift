@@ -83,6 +83,14 @@ import Testing
             environment: ["SYNCD_SOCKET": daemon.socket])
         #expect(written.status == 0 && written.output.isEmpty, "\(written)")
         #expect(try String(contentsOfFile: file, encoding: .utf8).contains("\nsyncd_store_up 1\n"))
+        // A link, as /dev/stdout, is not replaced.
+        symlink(file, directory.file("link"))
+        let refused = try run(
+            Programs.synctool.path, ["metrics", "--output", directory.file("link")],
+            environment: ["SYNCD_SOCKET": daemon.socket])
+        #expect(refused.status == 64 && refused.errors.contains("not a file"), "\(refused)")
+        var status = stat()
+        #expect(lstat(directory.file("link"), &status) == 0 && status.st_mode & S_IFMT == S_IFLNK)
         #expect(daemon.stop() == 0)
         #expect(!FileManager.default.fileExists(atPath: socket))
         let down = try run(

@@ -33,7 +33,19 @@ struct Metrics: AsyncParsableCommand {
 
     private var format: MetricsText.Format { isOpenMetrics ? .openMetrics : .prometheus }
 
+    /// A file takes the place of what is there: of a device or a link it must not.
+    ///
+    /// - Throws: `invalidArgument`.
+    private func requireFile(at path: String) throws {
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG else { return }
+        throw SyncError(
+            .invalidArgument, "it is not a file that could be replaced", path: path,
+            hint: "Give the path of a file, or leave --output out to print")
+    }
+
     mutating func run() async throws {
+        if let output { try requireFile(at: output) }
         let overview: DaemonOverview
         do {
             overview = try await StoreClient(socket: socket).overview()
