@@ -5,7 +5,7 @@ import Testing
 @testable import synctool
 
 /// The server of `synctool ui`.
-@Suite(.timeLimit(.minutes(1))) struct HTTPServerTests {
+@Suite(.timeLimit(.minutes(5))) struct HTTPServerTests {
     /// Connections beyond the limit are closed, and the server goes on: whoever has an account on
     /// this machine can connect.
     @Test func moreConnectionsThanItServesDoNotEndIt() async throws {
@@ -15,16 +15,17 @@ import Testing
             try? connection(to: server.port, sending: "GET / HTTP/1.1\r\nHost: x\r\n")
         }
         #expect(many.count > HTTPServer.connectionsMax)
-        let closed = try many.map { try isClosed($0) }.count { $0 }
-        #expect(closed >= 1)
+        // Nothing here blocks: the server runs on the threads that tests have in common.
+        while many.count(where: isClosed) < many.count - HTTPServer.connectionsMax {
+            try await Task.sleep(for: .milliseconds(5))
+        }
         for descriptor in many { close(descriptor) }
         // It learns of the ends a moment later.
         var answer = ""
-        for _ in 0..<100 where !answer.hasSuffix("here\n") {
+        while !answer.hasSuffix("here\n") {
             let last = try connection(to: server.port, sending: "GET / HTTP/1.0\r\n\r\n")
             defer { close(last) }
-            answer = text(from: last)
-            try await Task.sleep(for: .milliseconds(50))
+            answer = try await text(from: last)
         }
         #expect(answer.hasSuffix("here\n"))
         running.cancel()
@@ -37,9 +38,6 @@ import Testing
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(port).bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var patience = timeval(tv_sec: 5, tv_usec: 0)
-        setsockopt(
-            descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         let result = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
@@ -51,20 +49,25 @@ import Testing
     }
 
     /// Whether the other side has closed it; one that waits for the rest of a request is open.
-    private func isClosed(_ descriptor: Int32) throws -> Bool {
+    private func isClosed(_ descriptor: Int32) -> Bool {
         var byte: UInt8 = 0
-        var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        guard poll(&state, 1, 50) == 1 else { return false }
-        return recv(descriptor, &byte, 1, Int32(MSG_DONTWAIT)) <= 0
+        let count = recv(descriptor, &byte, 1, Int32(MSG_DONTWAIT) | Int32(MSG_PEEK))
+        return count == 0 || count < 0 && errno != EAGAIN
     }
 
-    private func text(from descriptor: Int32) -> String {
+    /// What is received until the other side closes.
+    private func text(from descriptor: Int32) async throws -> String {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
         while true {
-            let count = recv(descriptor, &buffer, buffer.count, 0)
-            guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
-            bytes += buffer[..<count]
+            let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+            if count > 0 {
+                bytes += buffer[..<count]
+            } else if count < 0, errno == EAGAIN {
+                try await Task.sleep(for: .milliseconds(5))
+            } else {
+                return String(decoding: bytes, as: UTF8.self)
+            }
         }
     }
 }
