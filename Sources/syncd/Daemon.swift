@@ -228,9 +228,13 @@ struct Daemon: Sendable {
                 parts.registry.retryNow()
             }
             await parts.replicator.adopt(configuration)
-            parts.running.adopt(configuration)
+            let waiting = parts.running.adopt(configuration)
             parts.meters.noteReload(failure: nil)
             log.info("reloaded the configuration")
+            if !waiting.isEmpty {
+                log.warning(
+                    "changed, and in effect after a restart: \(waiting.joined(separator: ", "))")
+            }
         } catch {
             parts.meters.noteReload(failure: "\(error)")
             log.error("reload failed, keeping the running configuration: \(error)")

@@ -193,7 +193,7 @@ import Testing
         #expect(shown.output.contains("sync.intervalSeconds  7"), "\(shown.output)")
         #expect(!shown.output.contains("default"))
         // A reload is seen.
-        try "stores: [\(folder.file("x.db"))]\n".write(
+        try "stores: [\(folder.file("x.db"))]\nconnections: 7\npurge: {age: 40d}\n".write(
             toFile: file, atomically: true, encoding: .utf8)
         daemon.signal(SIGHUP)
         try await eventually("the new configuration is shown") {
@@ -201,5 +201,22 @@ import Testing
                 $0.name == "stores[\(folder.file("x.db"))]" && $0.source == "\(file):1"
             }
         }
+        // What needs a restart is as it runs.
+        let present = try await daemon.client.configuration()
+        #expect(present.first { $0.name == "purge.age" }?.value == "40d")
+        let connections = present.first { $0.name == "connections" }
+        #expect(connections?.value == "4096" && connections?.source == nil)
+        #expect(daemon.log.contains("in effect after a restart: connections"), "\(daemon.log)")
+    }
+
+    /// For monitoring, silence is an answer.
+    @Test func aDaemonThatHangsIsUnknown() async throws {
+        let daemon = try await TestDaemon()
+        daemon.signal(SIGSTOP)
+        defer { daemon.signal(SIGCONT) }
+        let ended = try run(
+            Programs.synctool.path, ["status", "--check"],
+            environment: ["SYNCD_SOCKET": daemon.socket])
+        #expect(ended.status == 3 && ended.output.contains("did not answer"), "\(ended)")
     }
 }

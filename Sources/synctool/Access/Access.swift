@@ -51,7 +51,7 @@ enum Access {
     /// - Throws: ``SyncError`` `unreachable`.
     static func daemon(using options: AccessOptions) async throws -> DaemonStores {
         let client = StoreClient(socket: options.socket)
-        _ = try await client.list()
+        _ = try await client.list(within: StoreClient.answerMax)
         return DaemonStores(client: client)
     }
 }

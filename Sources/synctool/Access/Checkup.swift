@@ -19,7 +19,7 @@ struct Checkup {
     func daemon() async throws -> Result {
         let daemon = try await Access.daemon(using: options)
         var result = Result(checked: ["the daemon answers at \(daemon.client.socket)"])
-        let overview = try await daemon.client.overview()
+        let overview = try await daemon.client.overview(within: StoreClient.answerMax)
         let problems = HealthCheck(lagMax: HealthCheck.lagDefault).problems(of: overview)
         for store in overview.stores where store.store.state == .open {
             result.checked.append("\(store.store.path) is open")

@@ -48,7 +48,8 @@ struct Metrics: AsyncParsableCommand {
         if let output { try requireFile(at: output) }
         let overview: DaemonOverview
         do {
-            overview = try await StoreClient(socket: socket).overview()
+            overview = try await StoreClient(socket: socket).overview(
+                within: StoreClient.answerMax)
         } catch {
             // The file of before would go on saying that all is well.
             if let output { try write(MetricsText(ofNone: format), to: output) }

@@ -52,7 +52,7 @@ struct Status: StoreCommand {
             return
         }
         let client = try await Access.daemon(using: access).client
-        let overview = try await client.overview()
+        let overview = try await client.overview(within: StoreClient.answerMax)
         if output.isJSON {
             for store in overview.stores { try Terminal.output.json(Self.json(of: store)) }
             return
@@ -98,7 +98,8 @@ struct Status: StoreCommand {
     private func runCheck() async throws {
         let overview: DaemonOverview
         do {
-            overview = try await Access.daemon(using: access).client.overview()
+            overview = try await Access.daemon(using: access).client.overview(
+                within: StoreClient.answerMax)
         } catch let error as SyncError {
             let problem = HealthCheck.Problem(
                 severity: .unknown, subject: .daemon, store: nil, text: error.reason,
