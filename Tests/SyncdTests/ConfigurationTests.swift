@@ -99,7 +99,7 @@ import Testing
                 "/srv/plain.db", "/srv/music.db", "/srv/a.db", "/srv/b.db",
             ])
         let music = configuration.stores[1]
-        #expect(music.track && !music.keepsValues)
+        #expect(music.track && music.keepsValues == false)
         #expect(music.entities == ["Album", "Artist"] && music.undo == ["*"])
         #expect(music.limits == HistoryLimits(age: .seconds(5400)))
         #expect(

@@ -20,6 +20,8 @@ public struct StoreTrouble: Sendable, Hashable {
         case purging
         /// The connection of a store that is not in use cannot be closed.
         case resting
+        /// The store is recorded otherwise than the configuration says.
+        case configuration
         /// Something that this version does not know.
         case other
     }
@@ -51,6 +53,7 @@ public struct StoreTrouble: Sendable, Hashable {
         case .comparing: "the rows cannot be compared with the history: \(reason)"
         case .purging: "history cannot be purged: \(reason)"
         case .resting: "the file cannot be closed while it is not in use: \(reason)"
+        case .configuration: "not recorded as configured: \(reason)"
         }
     }
 }

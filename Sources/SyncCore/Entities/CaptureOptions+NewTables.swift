@@ -9,7 +9,12 @@ extension CaptureOptions {
     /// - Throws: `corrupt` when they cannot be read: with the defaults, a table would silently be
     ///   tracked without the old values that were asked for.
     static func ofNewTables(_ db: Database) throws -> CaptureOptions {
-        guard let text = try Metadata(db).text(.options) else { return CaptureOptions() }
+        try ofNewTables(Metadata(db))
+    }
+
+    /// - Throws: as ``ofNewTables(_:)``.
+    static func ofNewTables(_ metadata: Metadata) throws -> CaptureOptions {
+        guard let text = try metadata.text(.options) else { return CaptureOptions() }
         guard
             let options = try? JSONDecoder().decode(CaptureOptions.self, from: Data(text.utf8))
         else {

@@ -16,8 +16,8 @@ struct Configuration: Sendable, Equatable, Codable {
         var entities: [String] = []
         /// Entities that keep the old values of updates; `*`: all.
         var undo: [String] = []
-        /// Deleted objects keep their values.
-        var keepsValues = true
+        /// Whether deleted objects keep their values; nil: not said, and they do.
+        var keepsValues: Bool?
         /// What is purged automatically; empty: as `purge` of the whole daemon says.
         var limits = HistoryLimits()
         /// What the daemon synchronises the store with, besides the remotes in its file if the

@@ -32,7 +32,8 @@ struct ConfigurationCheck {
 
     private static func findings(of entry: Configuration.StoreEntry, at path: String) -> [String] {
         do {
-            let (isTracked, tables) = try Store.look(at: path)
+            let (isTracked, tables, difference) = try Store.look(
+                at: path, comparing: entry.captureChoice, choosesKept: entry.keepsValues != nil)
             if !isTracked, !entry.track {
                 return [
                     "the database is not tracked. Track it: synctool track \(Shell.quoted(path)); "
@@ -40,7 +41,8 @@ struct ConfigurationCheck {
                 ]
             }
             return missing(entry.entities, of: "entities", in: tables)
-                + missing(entry.undo, of: "undo", in: tables) + unwritable(path)
+                + missing(entry.undo, of: "undo", in: tables)
+                + otherwise(difference?.about(tables), than: entry, at: path) + unwritable(path)
         } catch {
             guard let error = error as? SyncError else { return ["\(error)"] }
             let hint = error.hint?.replacing("DB", with: Shell.quoted(path))
@@ -61,6 +63,19 @@ struct ConfigurationCheck {
                 + (Spelling.nearest(to: name, among: tables).map { "Did you mean '\($0)'?" }
                     ?? "The tables are: \(list)")
         }
+    }
+
+    /// What stays as it is recorded when the daemon starts: with `track: true` it adds what is
+    /// missing.
+    private static func otherwise(
+        _ difference: CaptureDifference?, than entry: Configuration.StoreEntry, at path: String
+    ) -> [String] {
+        guard let difference = entry.track ? difference?.lasting : difference, !difference.isEmpty
+        else { return [] }
+        return [
+            "not recorded as configured: \(entry.text(of: difference)). "
+                + entry.remedy(for: difference, path: path)
+        ]
     }
 
     /// The daemon writes the history, and SQLite makes files beside the database.

@@ -71,7 +71,7 @@ extension Configuration.StoreEntry {
         add("track", track ? "true" : nil)
         add("entities", entities.isEmpty ? nil : entities.joined(separator: ", "))
         add("undo", undo.isEmpty ? nil : undo.joined(separator: ", "))
-        add("keep", keepsValues ? nil : "none")
+        add("keep", keepsValues.map { $0 ? "all" : "none" })
         add("purge.age", limits.age.map(ConfigurationKey.duration))
         add("purge.size", limits.bytes.map(ConfigurationKey.size))
         for remote in remotes { add("remotes", "\(remote.name) \(remote.shownURL)") }

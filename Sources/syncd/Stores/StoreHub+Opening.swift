@@ -212,6 +212,7 @@ extension StoreHub {
         environment.onOpening?(path)
         state.forgetTroubles()
         try trackIfMissing()
+        let refusal = adjustToConfiguration()
         let (store, journal) = try openContinuing()
         try store.record(in: journal)
         var failure: SyncError?
@@ -221,6 +222,7 @@ extension StoreHub {
             failure = error as? SyncError
             if failure?.code != .storeDamaged { troubled(.repairing, by: error) }
         }
+        compareWithConfiguration(store, failure: refusal)
         // What was committed before is history: only later commits are sent as they happen.
         _ = try? store.poll()
         let head = try store.head()

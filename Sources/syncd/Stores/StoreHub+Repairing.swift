@@ -38,6 +38,7 @@ extension StoreHub {
             try repair(findings, in: opened.store, isWaiting: state.isRepairOverdue)
             state.endRepair()
             state.recovered([.repairing])
+            compareWithConfiguration(opened.store)
             let entities = try opened.store.status().entities
             state.broadcast(SubscriptionReplies.notice(.schemaChanged(entities: entities)))
         } catch let error as SyncError where error.code == .storeDamaged {

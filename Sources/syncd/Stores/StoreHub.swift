@@ -13,10 +13,10 @@ import Varlink
 /// loop: nothing there waits for a client); opening, digesting, catch-ups and queries on the pool;
 /// timers on the event loop.
 ///
-/// The hub itself is immutable. Its state, with the invariants, is in ``HubState``; whether the
-/// store is open, and which caller may open it again, in ``StoreLifecycle``. Between two steps of
-/// that state the store may have been closed or opened again: work that began with an
-/// ``OpenedStore`` names its generation when it goes on.
+/// The hub itself is immutable, but for what the configuration says of the store. Its state, with
+/// the invariants, is in ``HubState``; whether the store is open, and which caller may open it
+/// again, in ``StoreLifecycle``. Between two steps of that state the store may have been closed or
+/// opened again: work that began with an ``OpenedStore`` names its generation when it goes on.
 final class StoreHub: Sendable {
     /// What the hub works with; shared by all hubs.
     struct Environment: Sendable {
@@ -48,7 +48,7 @@ final class StoreHub: Sendable {
 
     /// The database file, links resolved where it existed.
     let path: String
-    let entry: Configuration.StoreEntry
+    private let configured: Mutex<Configuration.StoreEntry>
     let environment: Environment
     let log: Logger
     let state = HubState()
@@ -68,7 +68,7 @@ final class StoreHub: Sendable {
 
     init(_ entry: Configuration.StoreEntry, path: String, environment: Environment) {
         self.path = path
-        self.entry = entry
+        configured = Mutex(entry)
         self.environment = environment
         consumerOwners = ConsumerOwners(directory: environment.stateDirectory)
         var log = environment.log
@@ -77,6 +77,20 @@ final class StoreHub: Sendable {
         // The owner of a file that is not there yet is most likely that of its folder.
         let folder = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? ""
         lastOwner = Atomic(FileOwnership.owner(of: folder + "/") ?? geteuid())
+    }
+
+    /// What the configuration says of the store.
+    var entry: Configuration.StoreEntry { configured.withLock { $0 } }
+
+    /// Takes over what the configuration says now.
+    ///
+    /// - Returns: whether the store may have to be recorded in another way.
+    func adopt(_ entry: Configuration.StoreEntry) -> Bool {
+        configured.withLock { former in
+            defer { former = entry }
+            return former.track != entry.track || former.captureChoice != entry.captureChoice
+                || former.keepsValues != entry.keepsValues
+        }
     }
 
     /// The open store.

@@ -56,7 +56,8 @@ final class StoreRegistry: Sendable {
     }
 
     /// Opens the stores of the configuration and of the state directory, and closes those that are
-    /// in neither any more. The stores that stay, and their clients, are not disturbed.
+    /// in neither any more. The stores that stay, and their clients, are not disturbed; one that is
+    /// to be recorded in another way is opened again.
     ///
     /// Stores that clients had tracked and that are not the daemon's own are left to ``retry()``
     /// and to the first call about them: what their owners do with their files must not keep the
@@ -78,17 +79,22 @@ final class StoreRegistry: Sendable {
         let taken = workers?.adopt(wanted, of: configuration, retries: retries) ?? []
         wanted = wanted.filter { !taken.contains($0.key) }
         later = later.filter { FileOwnership(of: $0)?.isOwn == false && !taken.contains($0) }
-        let (new, old) = state.withLock { state -> ([StoreHub], [StoreHub]) in
+        let (new, old, changed) = state.withLock { state -> ([StoreHub], [StoreHub], [StoreHub]) in
             state.limits = configuration.limits
             state.limitsByPath = wanted.mapValues(\.limits).filter { !$0.value.isEmpty }
             let old = state.hubs.values.filter { wanted[$0.path] == nil }
+            let changed = state.hubs.values.filter { hub in
+                wanted[hub.path].map(hub.adopt) ?? false
+            }
             for hub in old { state.hubs[hub.path] = nil }
             let new = wanted.filter { state.hubs[$0.key] == nil }.map { path, entry in
                 StoreHub(entry, path: path, environment: environment)
             }
             for hub in new { state.hubs[hub.path] = hub }
-            return (new, old)
+            return (new, old, changed)
         }
+        // Opening compares, and subscriptions go on.
+        for hub in changed where hub.isOpen { hub.reopenLater() }
         for hub in old {
             // What a worker does not serve any more is another process's, or the daemon says of it
             // that it is forgotten.

@@ -25,8 +25,15 @@ struct Config: AsyncParsableCommand {
     mutating func run() async throws {
         let client = StoreClient(socket: socket)
         let all = try await client.configuration()
-        if let failure = try await client.overview().reloadFailure {
+        let overview = try await client.overview(within: StoreClient.answerMax)
+        if let failure = overview.reloadFailure {
             try Terminal.error.line("synctool config: " + Printable.text(ReloadText.line(failure)))
+        }
+        for store in overview.stores {
+            for trouble in store.troubles where trouble.work == .configuration {
+                let line = "\(store.store.path): \(trouble.text). \(trouble.hint ?? "")"
+                try Terminal.error.line("synctool config: " + Printable.text(line))
+            }
         }
         let settings = changed ? all.filter { $0.source != nil } : all
         if output.isJSON {
