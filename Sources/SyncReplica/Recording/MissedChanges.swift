@@ -147,7 +147,8 @@ struct MissedChanges {
             guard let before, !(logged?.isWhole ?? false) else { continue }
             var columns = row.indices.filter { row[$0] != before[$0] }
             if isRepaired { columns = repairs?.written(columns, of: row, at: key) ?? [] }
-            columns += unrecordedReferences(in: row, at: key, image: image, view: view)
+            columns += unrecordedReferences(
+                in: row, at: key, image: image, view: view, isRestructured: isRestructured)
             let unlogged = Set(columns).subtracting(logged?.columns ?? []).sorted()
             if !unlogged.isEmpty {
                 missed.append(
@@ -161,8 +162,11 @@ struct MissedChanges {
 
     /// Columns that refer to a row since the table was rebuilt, and are recorded as plain values or
     /// as references to a row of the table that the foreign key named before.
+    ///
+    /// Under the schema by which the tables are shown, a plain value is what its writer stated: of
+    /// a row that was not there, and may have come since. That is no change.
     private func unrecordedReferences(
-        in row: [Value], at key: RowKey, image: TableImage, view: View
+        in row: [Value], at key: RowKey, image: TableImage, view: View, isRestructured: Bool
     ) -> [Int] {
         guard let fields = image.names[key].flatMap({ view.rows[$0]?.fields }) else { return [] }
         return schema.merge.entities[key.entity].references.flatMap { reference -> [Int] in
@@ -171,7 +175,7 @@ struct MissedChanges {
                 !reference.isExact || image.rows[place].key.values == target.values,
                 fields[reference.columns[0]].target.map({
                     view.rows[$0]?.entity != reference.target
-                }) ?? true
+                }) ?? isRestructured
             else { return [] }
             return reference.columns
         }
