@@ -105,10 +105,7 @@ extension StoreReplica {
         _ body: (ReplicaStorage) throws -> Result
     ) throws -> Result? {
         try run("members") { session in
-            let isMerging = try RawTransaction.read(on: session.connection) {
-                try ReplicationTables.exist(session.connection)
-            }
-            return isMerging ? try session.transact { try body($0.storage) } : nil
+            try session.isMerging() ? try session.transact { try body($0.storage) } : nil
         }
     }
 
@@ -185,6 +182,10 @@ extension StoreReplica {
         }
         return (own, isNew)
     }
+
+    /// Whether the tables of merging were made: a remote was added, something was sent or merged.
+    /// - Throws: ``SyncError``: `busy`, `storeDamaged`, and SQLite errors.
+    package var isMerging: Bool { get throws { try run("check") { try $0.isMerging() } } }
 
     /// Whether no other replica has, or can have, a transaction of this store.
     /// - Throws: ``SyncError``: `busy`, and SQLite errors.

@@ -11,7 +11,8 @@ extension StoreReplica {
     /// - Throws: ``SyncError``: `busy`, and SQLite errors.
     package func storeSchema() throws -> SchemaRecord? {
         try run("schema") { session in
-            try session.transact { try $0.storage.concurrentSchemas.newest() }
+            guard try session.isMerging() else { return nil }
+            return try session.transact { try $0.storage.concurrentSchemas.newest() }
         }
     }
 
@@ -79,7 +80,8 @@ extension StoreReplica {
     /// - Complexity: O(schema)
     public func compareSchema(consenting consents: Bool = false) throws -> SchemaComparison? {
         try run("schema") { session in
-            try session.transact { transaction in
+            guard try session.isMerging() else { return nil }
+            return try session.transact { transaction in
                 let storage = transaction.storage
                 let known = try storage.schemas.all()
                 let concurrent = storage.concurrentSchemas

@@ -10,7 +10,8 @@ extension StoreReplica {
     public var waiting: [WaitingChanges] {
         get throws {
             try run("waiting") { session in
-                try session.transact {
+                guard try session.isMerging() else { return [] }
+                return try session.transact {
                     try WaitingFacts($0.storage).changes()
                 }
             }

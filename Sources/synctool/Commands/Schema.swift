@@ -39,13 +39,7 @@ struct Schema: FileCommand {
         let absolute = StorePath.absolute(path)
         if let from { try await pull(absolute, from: from) }
         let comparison = try compare(absolute)
-        guard let comparison else {
-            throw SyncError(
-                .refused, "the schema of the store is not known here", path: path,
-                hint:
-                    "It comes with signed batches. On each replica run: synctool upgrade DB, then "
-                    + "synctool sync DB")
-        }
+        guard let comparison else { throw try unknown(absolute) }
         var failed: [RefusedObject] = []
         if apply, !comparison.changes.isEmpty || comparison.userVersion != nil {
             if allowSchema { try showTexts(absolute) }
@@ -61,6 +55,20 @@ struct Schema: FileCommand {
             isApplied: apply, waiting: try replica.waiting, remote: from, path: path)
         if output.isJSON { return try Terminal.output.json(text.json) }
         try text.print()
+    }
+
+    private func unknown(_ absolute: String) throws -> SyncError {
+        let replica = try StoreReplica(absolute)
+        defer { try? replica.close() }
+        guard try replica.isMerging else {
+            return SyncError(
+                .refused, "no other replica has told its schema: the store has no remote yet",
+                path: path, hint: "Add one: synctool remote add DB origin dir:/path/of/a/folder")
+        }
+        return SyncError(
+            .refused, "the schema of the store is not known here", path: path,
+            hint: "It comes with signed batches. On each replica run: synctool upgrade DB, then "
+                + "synctool sync DB")
     }
 
     private func compare(_ absolute: String) throws -> SchemaComparison? {
