@@ -6,8 +6,10 @@ import SyncValues
 /// Writes merged transactions to local history, and what the view changed beyond them.
 ///
 /// Each difference of the tables is written at least once: under the transaction that made it, or
-/// else in one local transaction flagged `repair`. A transaction whose changes are not visible here
-/// is written without changes.
+/// else in one local transaction flagged `repair`. An update has the columns that differ, so that
+/// no transaction counts as the author of a value that another one overrides: one whose changes are
+/// not visible here is written without changes. Decisions of this replica have all that they name:
+/// also one that confirms what is shown is its author.
 struct MergedHistory {
     private let schema: ReplicaSchema
     private let history: LocalHistory
@@ -73,8 +75,11 @@ struct MergedHistory {
         let entities = try copy.trackedEntities()
         let taken = lane?.objects ?? []
         for transaction in transactions {
+            let isOwn = transaction.header.dot.replica == replica
             guard let lane else {
-                let items = transaction.changes.flatMap { copy.items(of: $0, in: differences) }
+                let items = transaction.changes.flatMap {
+                    copy.items(of: $0, isOwn: isOwn, in: differences)
+                }
                 let (numbers, changes) = copy.changes(of: items, entities)
                 try write(changes, numbers: numbers, of: transaction)
                 continue
@@ -83,7 +88,8 @@ struct MergedHistory {
             var own = lane.items(transaction.header.dot)[...]
             for change in transaction.changes {
                 guard taken.contains(change.object) else {
-                    steps += copy.items(of: change, in: differences).map(Step.general)
+                    steps += copy.items(of: change, isOwn: isOwn, in: differences)
+                        .map(Step.general)
                     continue
                 }
                 guard let item = own.first, item.object == change.object else { continue }
@@ -143,7 +149,7 @@ struct MergedHistory {
 
     /// What a merged change did to the tables here.
     private mutating func items(
-        of change: Batch.Change, in differences: [RowKey: RowDifference]
+        of change: Batch.Change, isOwn: Bool, in differences: [RowKey: RowDifference]
     ) -> [Item] {
         guard schema.tables.indices.contains(change.entity) else { return [] }
         let old = before(change.object).map { schema.merge.key(change.entity, $0) }
@@ -158,8 +164,12 @@ struct MergedHistory {
                     + arrival(at: new, in: differences)
             }
             let cells = schema.merge.entities[change.entity].cells
-            let columns = Set(
+            var columns = Set(
                 change.cells.filter(cells.indices.contains).flatMap { cells[$0] })
+            // A row that was not at this key before has nothing to compare.
+            if !isOwn, old == new {
+                columns.formIntersection(differences[new]?.columns ?? [])
+            }
             return [update(of: columns, at: new, from: differences[new])].compactMap { $0 }
         }
     }

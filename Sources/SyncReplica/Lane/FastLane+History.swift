@@ -12,13 +12,16 @@ struct LaneHistory {
         let arrival: Int
         /// The written cells, as bits; 0: an insert.
         let cells: UInt64
-        /// Whether no transaction of the slice before it has written one of them.
-        let isFirst: Bool
+        /// The columns of these that the slice has changed, ascending; known once its rows are
+        /// written.
+        fileprivate(set) var columns: [Int] = []
+        /// Whether no transaction of the slice before it has changed one of them.
+        fileprivate(set) var isFirst = true
     }
 
     /// By transaction.
     fileprivate(set) var items: [[Item]] = []
-    /// The rows of known objects before the slice, where their old values are kept.
+    /// The rows of known objects before the slice, where it writes to them.
     fileprivate(set) var rows: [Int: [Value]] = [:]
 }
 
@@ -50,7 +53,7 @@ extension FastLane {
                 if change.kind == .insert {
                     guard arrivals[place].isNew, !isInserted[place] else { return .life }
                     isInserted[place] = true
-                    items.append(LaneHistory.Item(arrival: place, cells: 0, isFirst: true))
+                    items.append(LaneHistory.Item(arrival: place, cells: 0))
                     continue
                 }
                 // What the sender wrote into a row that is new here is part of its insert.
@@ -58,9 +61,7 @@ extension FastLane {
                 var cells = UInt64(0)
                 for cell in change.cells { cells |= 1 << UInt64(cell) }
                 guard cells != 0 else { continue }
-                items.append(
-                    LaneHistory.Item(
-                        arrival: place, cells: cells, isFirst: written[place] & cells == 0))
+                items.append(LaneHistory.Item(arrival: place, cells: cells))
                 written[place] |= cells
             }
             history.items.append(items)
@@ -77,12 +78,11 @@ extension FastLane {
         arrivals.contains { lane.entities[$0.entity]?.hasReferences ?? false }
     }
 
-    /// Reads the rows whose old values are kept, before they are written.
+    /// Reads the rows that are written to, before they are.
     /// - Throws: SQLite errors.
+    /// - Complexity: O(updated rows)
     func readOldRows() throws {
-        let tracked = try trackedEntities()
-        for (place, arrival) in arrivals.enumerated()
-        where !arrival.isNew && tracked[arrival.entity]?.keepsOldValues == true {
+        for (place, arrival) in arrivals.enumerated() where !arrival.isNew && arrival.shown != 0 {
             history.rows[place] = try row(of: arrival)
         }
     }
@@ -103,11 +103,33 @@ extension FastLane {
         }
     }
 
-    /// A row that is as it was is no difference.
+    /// Leaves the columns to each update that differ, and drops those without any: a version that
+    /// is not shown, or is as it was, changes nothing here.
     /// - Throws: SQLite errors.
-    func dropEqualRows() throws {
-        for (place, before) in history.rows where try row(of: arrivals[place]) == before {
-            history.rows[place] = nil
+    /// - Complexity: O(updated rows + changes)
+    func keepChanges() throws {
+        var changed: [Int: Set<Int>] = [:]
+        for (place, before) in history.rows {
+            let after = try row(of: arrivals[place])
+            changed[place] = Set(
+                before.indices.filter { after.indices.contains($0) && before[$0] != after[$0] })
+        }
+        var written: [Int: Set<Int>] = [:]
+        for position in history.items.indices {
+            history.items[position] = history.items[position].compactMap { item in
+                guard item.cells != 0 else { return item }
+                guard let differing = changed[item.arrival],
+                    let cells = lane.entities[arrivals[item.arrival].entity]?.cells
+                else { return nil }
+                let named = cells.indices.filter { item.cells >> UInt64($0) & 1 == 1 }
+                    .flatMap { cells[$0].columns }
+                var item = item
+                item.columns = named.filter(differing.contains).sorted()
+                if item.columns.isEmpty { return nil }
+                item.isFirst = written[item.arrival, default: []].isDisjoint(with: item.columns)
+                written[item.arrival, default: []].formUnion(item.columns)
+                return item
+            }
         }
     }
 

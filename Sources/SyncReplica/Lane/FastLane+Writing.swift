@@ -25,7 +25,7 @@ extension FastLane {
         }
         transaction.environment.tally.count(lane: arrivals.count)
         transaction.environment.tally.count(refused: refusalCounts)
-        try dropEqualRows()
+        try keepChanges()
         for (entity, difference) in sums.enumerated() { storage.totals.add(difference, to: entity) }
         return true
     }

@@ -42,12 +42,9 @@ struct LaneChanges {
             seq: seq, entity: entity, key: ObjectKey(arrival.shownKey),
             kind: isInsert ? .insert : .update)
         change.cause = .merge
-        guard !isInsert, let described = lane.lane.entities[arrival.entity] else { return change }
-        for (cell, columns) in described.cells.enumerated()
-        where item.cells >> UInt64(cell) & 1 == 1 {
-            for column in columns.columns { places[column].map { change.mask.insert($0) } }
-        }
-        if item.isFirst, let row = lane.history.rows[item.arrival] {
+        if isInsert { return change }
+        for column in item.columns { places[column].map { change.mask.insert($0) } }
+        if item.isFirst, entity.keepsOldValues, let row = lane.history.rows[item.arrival] {
             change.old = change.mask.positions.map { place in
                 places.firstIndex(of: place).map { row[$0] } ?? .null
             }
