@@ -90,7 +90,7 @@ struct Daemon: Sendable {
         let pool = WorkPool()
         let watchers = try StoreWatchers()
         let remembered = try RememberedStores(directory: configuration.stateDirectory)
-        let stateLock = try StateLock(directory: configuration.stateDirectory)
+        let stateLock = try StateLock(ofDaemonIn: configuration.stateDirectory)
         let marks = CrashMarks(directory: configuration.stateDirectory, log: log)
         let replicator = Replicator(configuration, marks: marks, log: log)
         let workers = makeWorkers(on: passing.next(), pool: pool)

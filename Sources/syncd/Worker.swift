@@ -42,7 +42,7 @@ struct Worker: Sendable {
         try FileManager.default.createDirectory(
             atPath: settings.directory, withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o750])
-        let lock = try StateLock(directory: settings.directory, waiting: Self.lockMax)
+        let lock = try StateLock(ofWorkerIn: settings.directory, waiting: Self.lockMax)
         defer { withExtendedLifetime(lock) {} }
         DatabaseOpener.openFiles(ofOwner: settings.owner)
         let parts = try makeParts(on: group)

@@ -12,6 +12,11 @@ package enum EntryPoint {
         signal(SIGPIPE, SIG_IGN)
         CoreDumps.disable()
         DatabaseOpener.leaveSuperJournals()
-        exit(await CommandRun.status(of: Array(CommandLine.arguments.dropFirst())))
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        if let error = UnreadablePath.error(in: UnreadablePath.arguments) {
+            let isJSON = ParsedCommand.wantsJSON(arguments)
+            exit(Failure(command: "", isJSON: isJSON).report(error))
+        }
+        exit(await CommandRun.status(of: arguments))
     }
 }

@@ -30,6 +30,34 @@ struct CommandLineErrorTests {
         }
     }
 
+    /// Such a name cannot be shown, nor sent to the daemon: it is not a file that is missing.
+    @Test func aPathThatIsNotUTF8IsNamed() async throws {
+        try await Scene.with { scene in
+            let folder = scene.folder.path("")
+            let script = """
+                cd '\(folder)' && name=$(printf 'caf\\351') && mkdir "$name" && cd "$name" &&
+                '\(Binaries.synctool)' history music.db --direct; echo $?;
+                '\(Binaries.synctool)' history "../$name.db" --direct; echo $?;
+                '\(Binaries.synctool)' history "../$name.db" --direct --json; echo $?
+                """
+            let shell = Process()
+            shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+            shell.arguments = ["-c", script]
+            let (output, errors) = (Pipe(), Pipe())
+            (shell.standardOutput, shell.standardError) = (output, errors)
+            try shell.run()
+            let text = String(
+                decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            let statuses = String(
+                decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            shell.waitUntilExit()
+            #expect(statuses == "66\n64\n64\n", "\(text)")
+            #expect(text.contains("the path of the working folder is not UTF-8"), "\(text)")
+            #expect(text.contains("\u{FFFD}.db' is not UTF-8"), "\(text)")
+            #expect(text.contains(#""error":"invalidArgument","status":64"#), "\(text)")
+        }
+    }
+
     @Test func namesDoNotControlTheTerminal() async throws {
         try await Scene.with { scene in
             let (name, copy) = ("x\u{1B}]0;title\u{7}.db", "y\u{1B}[31m.db")

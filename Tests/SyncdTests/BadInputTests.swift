@@ -3,7 +3,10 @@ import Glibc
 import SyncClient
 import SyncCore
 import SyncTesting
+import Synchronization
 import Testing
+
+@testable import syncd
 
 /// What nobody should send or ask: a clear error with the next step, nothing lost, daemon alive.
 @Suite(.timeLimit(.minutes(3))) struct BadInputTests {
@@ -88,6 +91,27 @@ import Testing
         daemon.kill9()
         try await daemon.start()
         try await expectAlive(daemon, store)
+    }
+
+    private final class Holder: Sendable {
+        let lock: Mutex<StateLock?>
+
+        init(_ lock: StateLock) { self.lock = Mutex(lock) }
+    }
+
+    /// A daemon that was killed has its lock until the kernel is done with it.
+    @Test func theLockIsWaitedFor() throws {
+        let directory = try TemporaryFolder()
+        let holder = Holder(try StateLock(ofDaemonIn: directory.path))
+        #expect(throws: StartFailure.self) {
+            try StateLock(ofDaemonIn: directory.path, waiting: .zero)
+        }
+        let ending = Thread {
+            usleep(100_000)
+            holder.lock.withLock { $0 = nil }
+        }
+        ending.start()
+        _ = try StateLock(ofDaemonIn: directory.path, waiting: .seconds(60))
     }
 
     @Test func theSocketOfADeadDaemonIsReplaced() async throws {

@@ -52,7 +52,12 @@ struct PageAccessTests {
         for origin in ["null", "http://evil.example", "https://127.0.0.1:8400", "http://127.0.0.1"]
         {
             #expect(!access.permits(request([right, ("Origin", origin)])), "\(origin)")
+            #expect(access.isForeign(request([right, ("Origin", origin)])), "\(origin)")
         }
+        #expect(!access.isForeign(request([])), "it is the token that is missing")
+        #expect(!access.isForeign(request([("Origin", "http://localhost:8400")])))
+        let two = [("Origin", "http://localhost:8400"), ("Origin", "http://evil.example")]
+        #expect(access.isForeign(request(two)) && !access.permits(request([right] + two)))
     }
 
     @Test func textsAreComparedWhole() {

@@ -52,8 +52,11 @@ struct HealthCheck {
         /// One line: which store, what is wrong, what to do.
         var line: String {
             let place = store.map { Printable.text($0) + ": " } ?? ""
-            return "\(severity.name): \(place)\(Printable.text(text))"
+            let line =
+                "\(severity.name): \(place)\(Printable.text(text))"
                 + (hint.map { ". \(Printable.text($0))" } ?? "")
+            // Monitoring takes what follows one for numbers, in every line.
+            return line.replacing("|", with: "\u{A6}")
         }
     }
 

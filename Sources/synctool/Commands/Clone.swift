@@ -62,6 +62,7 @@ struct Clone: FileCommand {
         denial?.hint =
             "What could be read is in the new replica. When the rest may be read, run: "
             + "synctool sync \(Shell.quoted(path))"
+        let failure = difference ?? denial ?? SkippedText(problems: report.problems).lack(at: path)
         let waiting = WaitingText(waiting: report.waiting, remote: name, path: path)
         if output.isJSON {
             var json = ExchangeText(
@@ -72,7 +73,7 @@ struct Clone: FileCommand {
             if !result.isSchemaKnown { json["schemaKnown"] = .bool(false) }
             try Terminal.output.json(json)
             try waiting.print()
-            if let failure = difference ?? denial { throw failure }
+            if let failure { throw failure }
             return
         }
         try Terminal.output.line(
@@ -80,11 +81,6 @@ struct Clone: FileCommand {
                 + " (\(ByteCount.text(Int64(report.bytes))))."
                 + " To keep it in sync: synctool sync \(Shell.quoted(path))")
         try SkippedText(problems: report.problems).print()
-        if report.problems.contains(where: { $0.unread == nil }) {
-            try Terminal.error.line(
-                "\(path): what skipped files hold is missing here. A replica that has it sends it "
-                    + "again; then run: synctool sync \(Shell.quoted(path))")
-        }
         try missing.print()
         if !result.isSchemaKnown {
             try Terminal.error.line(
@@ -94,6 +90,6 @@ struct Clone: FileCommand {
                     + "\(Shell.quoted(path)) --from \(Shell.quoted(name)) --apply")
         }
         try waiting.print()
-        if let failure = difference ?? denial { throw failure }
+        if let failure { throw failure }
     }
 }

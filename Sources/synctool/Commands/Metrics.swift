@@ -63,14 +63,12 @@ struct Metrics: AsyncParsableCommand {
 
     private func write(_ metrics: MetricsText, to file: String) throws {
         do {
-            try metrics.text.write(toFile: file, atomically: true, encoding: .utf8)
-            // Made with the permissions of a file that nobody else reads; a collector has to.
-            chmod(file, 0o644)
-        } catch {
-            let isFull = (error as? CocoaError)?.code == .fileWriteOutOfSpace
+            try ReplacedFile(path: file).write(metrics.text)
+        } catch let error as ReplacedFile.Failure {
+            let isFull = error.number == ENOSPC || error.number == EDQUOT
             throw SyncError(
-                isFull ? .diskFull : .notAllowed,
-                "the file cannot be written: \(error.localizedDescription)", path: file,
+                isFull ? .diskFull : .notAllowed, "the file cannot be written: \(error.reason)",
+                path: file,
                 hint: isFull
                     ? "Free some space. The file is as it was before"
                     : "Check its folder: ls -ld \(Shell.quoted(file))")

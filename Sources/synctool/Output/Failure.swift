@@ -21,6 +21,7 @@ struct Failure {
     ///
     /// - Returns: the exit status.
     func report(_ error: SyncError) -> Int32 {
+        let error = UnreadablePath.explaining(error, typed: typed)
         if isJSON {
             try? Terminal.error.json(json(error))
         } else {

@@ -33,14 +33,17 @@ struct PageAccess: Sendable {
         request.header("Host").map { hosts.contains($0.lowercased()) } ?? false
     }
 
+    /// Whether the browser says that a call comes from a page of another origin, or of several.
+    func isForeign(_ request: HTTPRequest) -> Bool {
+        guard request.headers.contains(name: "Origin") else { return false }
+        let origin = request.header("Origin")
+        return !hosts.contains { origin == "http://" + $0 }
+    }
+
     /// Whether a call comes from the page itself: it has the token in a header, which no other site
     /// can set without permission, and the browser, where it says so, names no other origin.
     func permits(_ request: HTTPRequest) -> Bool {
-        if let origin = request.header("Origin"),
-            !hosts.contains(where: { origin == "http://" + $0 })
-        {
-            return false
-        }
+        if isForeign(request) { return false }
         guard let given = request.header("Authorization"), given.hasPrefix("Bearer ") else {
             return false
         }

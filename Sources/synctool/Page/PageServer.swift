@@ -23,6 +23,12 @@ struct PageServer: Sendable {
         guard request.method == .POST, request.target.hasPrefix("/api/") else {
             return .text(.notFound, "there is no such call")
         }
+        guard !access.isForeign(request) else {
+            return .text(
+                .forbidden,
+                "the call comes from a page of another origin: open the address that synctool ui "
+                    + "printed")
+        }
         guard access.permits(request) else {
             return .text(
                 .forbidden,
