@@ -176,14 +176,27 @@ class Page:
         return self.value(f"document.querySelector({json.dumps(selector)})?.innerText ?? null")
 
     def click(self, selector):
-        """Clicks where the middle of an element is, as a person would."""
-        self.wait(f"document.querySelector({json.dumps(selector)}) !== null")
-        x, y = self.value(
-            f"(() => {{ const element = document.querySelector({json.dumps(selector)});"
-            "element.scrollIntoView({block: 'center'}); const box = element.getBoundingClientRect();"
-            "return [box.x + box.width / 2, box.y + box.height / 2]; })()")
-        for kind in ("mousePressed", "mouseReleased"):
-            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+        """Clicks where the middle of an element is, as a person would: again where the element was moved or replaced
+        between looking, pressing and releasing, so that no click came to it."""
+        name = json.dumps(selector)
+        self.value(
+            "window.clickSeen = false; document.addEventListener('click', (event) => {"
+            f"if (event.target.closest({name})) window.clickSeen = true; }}, {{capture: true}})")
+        end = time.monotonic() + ANSWER_SECONDS_MAX
+        while True:
+            self.wait(f"document.querySelector({name}) !== null")
+            place = self.value(
+                f"(() => {{ const element = document.querySelector({name}); if (!element) return null;"
+                "element.scrollIntoView({block: 'center'}); const box = element.getBoundingClientRect();"
+                "return [box.x + box.width / 2, box.y + box.height / 2]; })()")
+            if place:
+                for kind in ("mousePressed", "mouseReleased"):
+                    self.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
+                if self.value("window.clickSeen"):
+                    return
+            if time.monotonic() > end:
+                raise AssertionError(f"no click comes to {selector}")
+            time.sleep(0.05)
 
     def press(self, key):
         text = {"text": key} if len(key) == 1 else {}

@@ -5,6 +5,7 @@ DB is the store that the page shows: the sample of the tests, with a conflict ab
 remote. Three processes write to it meanwhile. Ends with status 1 and a sentence when something is not as it has to
 be, and prints how long it took from commit to shown.
 """
+import json
 import pathlib
 import sqlite3
 import subprocess
@@ -98,10 +99,19 @@ class Clicks:
 
     def old_and_new_values(self):
         write(self.database, "UPDATE Album SET Title = 'Reload' WHERE AlbumId = 2")
+        # Not before it is shown: commits that the daemon cannot tell apart would be one transaction.
+        self.page.wait(self.updated("Album/2", "'Reload'"))
         write(self.database, "UPDATE Album SET Title = 'Garage Inc.' WHERE AlbumId = 2")
         self.page.wait("""[...document.querySelectorAll('#transactions .update .values')].some((values) =>
             values.querySelector('.old')?.textContent === "'Reload'"
             && values.querySelector('.new')?.textContent === "'Garage Inc.'")""")
+
+    @staticmethod
+    def updated(name, value):
+        """Whether the timeline has an update of an object to a value."""
+        return (f"[...document.querySelectorAll('#transactions .update')].some((update) =>"
+                f" update.querySelector('.link').textContent === {json.dumps(name)}"
+                f" && update.querySelector('.new')?.textContent === {json.dumps(value)})")
 
     def markup_is_text(self):
         write(self.database, "INSERT INTO Artist(ArtistId, Name) VALUES (9000001, ?)", MARKUP)
@@ -137,6 +147,8 @@ class Clicks:
         page.click("#confirm-button")
         page.wait("document.querySelector('#conflicts').textContent.includes('No conflicts are open')")
         check(row(self.database, "SELECT Title FROM Album WHERE AlbumId = 1")[0] == losing, "it was not resolved")
+        # It is a transaction like any other, and may be shown later than the list of conflicts.
+        page.wait("document.querySelector('#transactions .update .link').textContent === 'Album/1'")
 
     def consumers_and_remotes(self):
         page = self.page
