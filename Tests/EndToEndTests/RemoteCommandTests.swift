@@ -147,7 +147,9 @@ struct RemoteCommandTests {
             try whole.write(to: files[0].deletingLastPathComponent().appending(path: "copy.synb"))
             try Data("hello".utf8).write(
                 to: files[0].deletingLastPathComponent().appending(path: "strange.synb"))
-            let output = try await scene.tool("clone", shared, "b.db", "--json").expectSuccess()
+            // What a harmed file held may be in another one: it cannot be known.
+            let output = try await scene.tool("clone", shared, "b.db", "--json")
+            expect(output, 65, "may be missing here")
             #expect(output.text.contains("passedOver"), "\(output.text)")
             #expect(try await notes(scene, "b.db") == "later\none\ntwo\n")
             for file in try batches(scene) { try FileManager.default.removeItem(at: file) }

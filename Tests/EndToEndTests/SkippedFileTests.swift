@@ -39,7 +39,7 @@ struct SkippedFileTests {
             let clone = try await scene.tool("clone", shared, "b.db")
             #expect(clone.status == 65)
             for words in [
-                newest, "what 1 skipped file of the remote may hold is missing here",
+                newest, "what 1 skipped file of the remote held may be missing here",
                 "synctool sync b.db",
             ] {
                 #expect(clone.errors.contains(words), "\(clone.errors)")

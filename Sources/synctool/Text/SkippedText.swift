@@ -16,7 +16,7 @@ struct SkippedText {
         guard count > 0 else { return nil }
         return SyncError(
             .badData,
-            "what \(Plural.text(count, of: "skipped file")) of the remote may hold is missing here",
+            "what \(Plural.text(count, of: "skipped file")) of the remote held may be missing here",
             path: path,
             hint: "The new replica has everything else. A replica that has it sends it again; then "
                 + "run: synctool sync \(Shell.quoted(path))")
