@@ -102,7 +102,8 @@ final class FastLane {
         _ batch: Batch, fresh: [Batch.Transaction], merged: VersionVector,
         in transaction: MergeTransaction
     ) throws -> FastLane? {
-        guard transaction.environment.usesLane, !transaction.environment.isCheckingLane,
+        let environment = transaction.environment
+        guard environment.usesLane, !environment.isGeneral, !environment.isCheckingLane,
             let facts = batch.arriving
         else { return nil }
         let lane = try FastLane(batch, facts, fresh: fresh, merged: merged, in: transaction)

@@ -83,7 +83,7 @@ struct LocalRecorder {
     /// Records what was written row by row.
     /// - Returns: false where that is not possible; nothing is recorded then.
     private func hasTakenLane(_ recording: LocalRecording) throws -> Bool {
-        guard transaction.environment.usesLocalLane,
+        guard transaction.environment.usesLocalLane, !transaction.environment.isGeneral,
             try LocalLane.state(recording, in: transaction)
         else { return false }
         try transaction.settings.set(.stated, to: .integer(storage.history.head))

@@ -134,7 +134,7 @@ final class SimulatedStore: SimulatedTables {
             path, wall: { wall.milliseconds }, driftMax: driftMax,
             isVerifying: StoreSimulation.isVerifying,
             isCheckingLane: StoreSimulation.isCheckingLane,
-            usesLane: StoreSimulation.usesLane)
+            usesLane: StoreSimulation.usesLane, usesLocalLane: StoreSimulation.usesLane)
     }
 
     private func setUp() throws {

@@ -38,9 +38,9 @@ package struct StoreSimulation {
     /// and all tables are compared.
     @TaskLocal package static var comparesLanes = false
 
-    /// Whether replicas use the fast lane where ``comparesLanes`` does not say it: in two of three
-    /// schedules, once it is used by default.
-    @TaskLocal static var usesLane = LaneUse.isFastByDefault
+    /// Whether replicas use the lanes where ``comparesLanes`` does not say it: in two of three
+    /// schedules.
+    @TaskLocal static var usesLane = true
 
     /// What the schedules are like.
     package enum Schedules: String, CaseIterable, Sendable {
@@ -107,10 +107,9 @@ package struct StoreSimulation {
         try? FileManager.default.removeItem(atPath: own)
         try FileManager.default.createDirectory(
             atPath: own, withIntermediateDirectories: true)
-        // Once the lane is used: one in eight compares the lanes, whatever is asked for.
-        let isUsed = LaneUse.isFastByDefault
-        let compares = comparesLanes || isUsed && !isCheckingLane && seed % 8 == 5
-        let tally = try $usesLane.withValue(isUsed && seed % 3 != 1) {
+        // One in eight compares the lanes, whatever is asked for.
+        let compares = comparesLanes || !isCheckingLane && seed % 8 == 5
+        let tally = try $usesLane.withValue(seed % 3 != 1) {
             try $comparesLanes.withValue(compares) {
                 var simulation = StoreSimulation(seed: seed, steps: steps, schedules, own)
                 return try simulation.run()
