@@ -64,6 +64,19 @@ struct StoreSimulationTests {
         #expect(tally.doubtful > 0 && tally.collected > 0)
     }
 
+    /// What the first file stated before it was copied is proved by the copy, too: a third replica
+    /// refused the second slice of what the copy sent.
+    @Test("what a copied file sends can be merged in slices")
+    func slicesOfACopy() throws {
+        let folder = try TemporaryFolder()
+        let tally = try StoreSimulation.$isVerifying.withValue(false) {
+            try StoreSimulation.$comparesLanes.withValue(true) {
+                try StoreSimulation.run(seed: 273, schedules: .simple, in: folder.path)
+            }
+        }
+        #expect(tally.merges > 0)
+    }
+
     /// Replicas in use neither check themselves nor refuse a commit for which the rules find no
     /// facts: they come to the same.
     @Test("replicas that do not check themselves agree")

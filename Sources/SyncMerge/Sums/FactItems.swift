@@ -12,6 +12,9 @@ import SyncValues
 /// - Versions with the default of their columns: where a column was added, which transactions its
 ///   default is attributed to depends on the moment of the migration.
 package struct FactItems: Sendable {
+    /// Bytes of an object of some columns, so that they are not moved while they are put together.
+    private static let usualBytes = 256
+
     private let hash: SipHash
     private let entities: [Entity]
 
@@ -105,30 +108,58 @@ package struct FactItems: Sendable {
         let entity = entities[record.entity]
         // Deletes, and lives before the newest one, may have been collected elsewhere.
         let newest = record.incarnation
-        var writer = ByteWriter()
+        var writer = ByteWriter(capacity: Self.usualBytes)
         writer.append(byte: 1)
         append(uid, to: &writer)
         append(entity.name, to: &writer)
-        let lives = record.life.filter { $0.incarnation == newest && $0.kind != .deleted }
-        writer.append(varint: UInt64(lives.count))
-        for life in Self.sorted(lives.map(Self.bytes)) { writer.append(raw: life) }
+        append(record.life, of: newest, to: &writer)
         for cell in entity.cellOrder {
-            let versions = record.cells[cell].filter { $0.value != entity.defaults[cell] }
-            if versions.isEmpty { continue }
-            append(entity.cells[cell], to: &writer)
-            writer.append(varint: UInt64(versions.count))
-            if versions.count == 1 {
-                append(versions[0], order: entity.orders[cell], to: &writer)
-                continue
-            }
-            let all = versions.map { version in
-                var writer = ByteWriter()
-                append(version, order: entity.orders[cell], to: &writer)
-                return writer.bytes
-            }
-            for version in Self.sorted(all) { writer.append(counted: version) }
+            append(
+                record.cells[cell], of: entity.cells[cell], order: entity.orders[cell],
+                default: entity.defaults[cell], to: &writer)
         }
         return hash.hash(writer.bytes)
+    }
+
+    private func append(_ lives: [Life], of incarnation: Int, to writer: inout ByteWriter) {
+        // Most objects have one, and need no list of their own.
+        if lives.count == 1, lives[0].incarnation == incarnation, lives[0].kind != .deleted {
+            writer.append(varint: 1)
+            Self.append(lives[0], to: &writer)
+            return
+        }
+        let counted = lives.filter { $0.incarnation == incarnation && $0.kind != .deleted }
+        writer.append(varint: UInt64(counted.count))
+        for life in Self.sorted(counted.map(Self.bytes)) { writer.append(raw: life) }
+    }
+
+    /// The versions of a cell that do not have its default.
+    private func append(
+        _ versions: [Version], of cell: UInt64, order: [Int], default fields: [Field],
+        to writer: inout ByteWriter
+    ) {
+        // Most cells have one.
+        if versions.count == 1 {
+            guard versions[0].value != fields else { return }
+            append(cell, to: &writer)
+            writer.append(varint: 1)
+            append(versions[0], order: order, to: &writer)
+            return
+        }
+        let versions = versions.filter { $0.value != fields }
+        if versions.isEmpty { return }
+        append(cell, to: &writer)
+        writer.append(varint: UInt64(versions.count))
+        if versions.count == 1 {
+            append(versions[0], order: order, to: &writer)
+            return
+        }
+        let all = versions.map { version in
+            var writer = ByteWriter()
+            append(version, order: order, to: &writer)
+            return writer.bytes
+        }
+        for version in Self.sorted(all) { writer.append(counted: version) }
     }
 
     /// The hash of how an object is shown that is not shown as it was recorded.
@@ -192,10 +223,14 @@ package struct FactItems: Sendable {
 
     private static func bytes(_ life: Life) -> [UInt8] {
         var writer = ByteWriter()
+        append(life, to: &writer)
+        return writer.bytes
+    }
+
+    private static func append(_ life: Life, to writer: inout ByteWriter) {
         writer.append(byte: life.kind.rawValue)
         writer.append(varint: UInt64(life.incarnation))
         append(life.dot, to: &writer)
-        return writer.bytes
     }
 
     private static func append(_ dot: Dot, to writer: inout ByteWriter) {
@@ -206,7 +241,7 @@ package struct FactItems: Sendable {
 
     /// Eight bytes, big endian.
     private static func append(_ word: UInt64, to writer: inout ByteWriter) {
-        withUnsafeBytes(of: word.bigEndian) { writer.append(raw: $0) }
+        writer.append(bigEndian: word)
     }
 
     private static func sorted(_ items: [[UInt8]]) -> [[UInt8]] {

@@ -57,6 +57,7 @@ struct BatchMerge {
             try ReplicaNaming(transaction).adopt(batch.replicaNames)
             return true
         }
+        try storage.totals.beginIfEmpty(storage.objects)
         let changes = try ArrivingChanges(batch, schema: schema.merge, shapes: storage.shapes)
         let lane =
             dropped.isEmpty

@@ -195,7 +195,8 @@ struct SignedMerging {
             throw SignatureFault.broken(replica, sender: batch.sender)
         }
         var signer = Signer(
-            replica: replica, key: proof.key, first: proof.first, base: proof.start, link: nil)
+            replica: replica, key: proof.key, first: proof.first,
+            base: try base(of: replica, with: proof), link: nil)
         let end = proof.start.following(headers[replica] ?? [])
         let isHere = max(merged[replica], proof.first) >= proof.start.number || batch.hasGaps
         // What is merged beyond the batch was merged before the key was known.
@@ -203,6 +204,18 @@ struct SignedMerging {
         let collected = try transaction.settings.vector(.collected)[replica]
         if collected > proof.start.number { signer.base = end }
         return state(of: signer, at: end, with: proof)
+    }
+
+    /// From where others can be shown the chain of a replica whose key was not known: from its
+    /// beginning where the transactions before the proof are here and lead to it, as in a file that
+    /// was copied before its first statement; a batch that is proved in part alone cannot be cut
+    /// into slices everywhere.
+    private func base(of replica: ReplicaID, with proof: SignerProof) throws -> ChainLink {
+        let beginning = Signer.start(replica, first: proof.first, store: batch.store)
+        guard merged[replica] >= proof.start.number else { return proof.start }
+        let headers = try storage.headers.headers(
+            of: replica, after: beginning.number, upTo: proof.start.number)
+        return beginning.following(headers) == proof.start ? beginning : proof.start
     }
 
     private func state(

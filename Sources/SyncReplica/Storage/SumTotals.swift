@@ -116,6 +116,12 @@ final class SumTotals {
     /// Begins with totals of nothing: no object and no alias is stored.
     func begin() { for place in places { set(Total(), at: place) } }
 
+    /// Begins with totals of nothing where nothing is stored, so that they are never computed.
+    /// - Complexity: O(1)
+    func beginIfEmpty(_ objects: ObjectStorage) throws {
+        if totals.contains(nil), try objects.isEmpty() { begin() }
+    }
+
     /// Drops all totals: the facts were changed otherwise than through this object.
     func forget() throws {
         try removeAll.run()

@@ -4,6 +4,9 @@ package struct ByteWriter {
 
     @inlinable package init() {}
 
+    /// With memory for `capacity` bytes: a few short appends do not move it.
+    @inlinable package init(capacity: Int) { bytes.reserveCapacity(capacity) }
+
     /// Begins again, with the memory that it has.
     @inlinable package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
@@ -12,6 +15,9 @@ package struct ByteWriter {
     @inlinable package mutating func append(raw data: some Sequence<UInt8>) {
         bytes.append(contentsOf: data)
     }
+
+    /// Not generic: most of what is written.
+    @inlinable package mutating func append(raw data: [UInt8]) { bytes.append(contentsOf: data) }
 
     /// Bytes in place: not generic, for where many short ones are written.
     @inlinable package mutating func append(bytes data: UnsafeRawBufferPointer) {
@@ -41,6 +47,21 @@ package struct ByteWriter {
         bytes.append(contentsOf: data)
     }
 
+    /// Not generic.
+    @inlinable package mutating func append(counted data: [UInt8]) {
+        append(varint: UInt64(data.count))
+        bytes.append(contentsOf: data)
+    }
+
+    /// The bytes that SQLite has for a text, after their count.
+    package mutating func append(countedText text: String) {
+        var text = text
+        text.withTextBytes { data in
+            append(varint: UInt64(data.count))
+            bytes.append(contentsOf: data)
+        }
+    }
+
     @inlinable package mutating func append(_ value: Value) {
         switch value {
         case .null: append(byte: 0)
@@ -55,7 +76,7 @@ package struct ByteWriter {
             }
         case .text(let text):
             append(byte: 3)
-            append(counted: text.textBytes)
+            append(countedText: text)
         case .blob(let blob):
             append(byte: 4)
             append(counted: blob)
