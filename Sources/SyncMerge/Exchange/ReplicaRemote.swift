@@ -1,3 +1,4 @@
+import Crypto
 import SyncValues
 
 /// A replica as a remote: what `synctool serve` offers to the other side.
@@ -31,12 +32,18 @@ package actor ReplicaRemote<Local: Replica>: Remote {
         var items: [BatchCatalog.Item] = []
         var batches: [String: [UInt8]] = [:]
         for (place, batch) in try await replica.batches(since: since).enumerated() {
-            let name = "\(offers)-\(place)"
+            let name = "\(offers)-\(place)-\(Self.digest(of: batch))"
             items.append(.init(name: name, envelope: try BatchEnvelope.read(batch).envelope))
             batches[name] = batch
         }
         offer = Offer(vector: vector, items: items, batches: batches)
         return BatchCatalog(items)
+    }
+
+    /// A receiver that had to connect again is served by another process: a name that it has seen
+    /// must not be that of another batch.
+    private static func digest(of batch: [UInt8]) -> String {
+        Hex.encode(Array(SHA256.hash(data: batch).prefix(8)))
     }
 
     package func head() async throws -> VersionVector { try await replica.vector }

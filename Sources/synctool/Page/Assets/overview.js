@@ -37,7 +37,7 @@ export class Stores {
     }
     for (const store of stores) {
       const item = this.#items.get(store.path) ?? this.#add(store.path);
-      item.dataset.state = store.state;
+      if (item.dataset.state !== store.state) item.dataset.state = store.state;
       if (store.state !== "open") tags(item, [["bad", store.error?.reason ?? store.state]]);
     }
     byId("store-count").textContent = plural(stores.length, "store");
@@ -65,7 +65,10 @@ export class Stores {
 
   #filter() {
     const wanted = byId("filter").value.toLowerCase();
-    for (const [path, item] of this.#items) item.hidden = !path.toLowerCase().includes(wanted);
+    for (const [path, item] of this.#items) {
+      const isHidden = !path.toLowerCase().includes(wanted);
+      if (item.hidden !== isHidden) item.hidden = isHidden;
+    }
   }
 
   // Asks for the lag of the stores whose lines are on screen, few at a time.
@@ -83,7 +86,11 @@ export class Stores {
   }
 }
 
+// What is said already is left alone: with a thousand stores, each write to the page delays the timeline.
 function tags(item, list) {
+  const said = JSON.stringify(list);
+  if (item.dataset.tags === said) return;
+  item.dataset.tags = said;
   item.querySelector(".tags").replaceChildren(
     ...list.map(([kind, text]) => make("span", { class: `tag ${kind}` }, text)));
 }
