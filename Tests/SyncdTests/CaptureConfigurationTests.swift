@@ -102,6 +102,21 @@ import Testing
         try await eventually("no trouble is left") { try await troubles(daemon).isEmpty }
     }
 
+    /// Old values of a table that is not to be recorded at all are no reason to record it.
+    @Test func undoTracksNothingThatEntitiesLeaveOut() async throws {
+        let tracked = try run(
+            Programs.synctool.path, ["track", store, "--direct", "--entity", "Album"])
+        #expect(tracked.status == 0, "\(tracked)")
+        try configure(", track: true, entities: [Album], undo: [Album, Artist]")
+        let daemon = try await TestDaemon(in: folder)
+        try await eventually("old values are kept; log: \(daemon.log)") {
+            daemon.log.contains("recorded as configured from now on")
+        }
+        try await eventually("it is open") { (try? await daemon.client.head(store)) != nil }
+        #expect(try await daemon.client.status(store).entities.map(\.name) == ["Album"])
+        #expect(try await troubles(daemon).isEmpty)
+    }
+
     /// The daemon tracks nothing that it was not told to track.
     @Test func withoutTrackTheCommandIsNamed() async throws {
         let tracked = try run(

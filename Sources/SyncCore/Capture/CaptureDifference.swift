@@ -87,7 +87,9 @@ package struct CaptureDifference: Sendable, Hashable {
         }
         let listed = Set(names.map(SQLName.folded))
         untracked += choice.undo.filter {
+            // A table that `entities` leaves out is not recorded for its old values either.
             $0 != "*" && !listed.contains(SQLName.folded($0)) && !has(untracked, $0)
+                && (choice.entities.isEmpty || has(choice.entities, $0))
         }
         let metadata = Metadata(connection)
         guard choice.entities.isEmpty, try metadata.recordsNewTables() else { return }

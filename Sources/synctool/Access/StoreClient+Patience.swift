@@ -21,6 +21,13 @@ extension StoreClient {
         try await answering(within: limit) { try await self.list() }
     }
 
+    /// As `configuration()`.
+    ///
+    /// - Throws: ``SyncError``: `unreachable` also when there was no answer in time.
+    func configuration(within limit: Duration) async throws -> [Setting] {
+        try await answering(within: limit) { try await self.configuration() }
+    }
+
     private func answering<Result: Sendable>(
         within limit: Duration, _ call: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {

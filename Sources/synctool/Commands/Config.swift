@@ -24,7 +24,7 @@ struct Config: AsyncParsableCommand {
 
     mutating func run() async throws {
         let client = StoreClient(socket: socket)
-        let all = try await client.configuration()
+        let all = try await client.configuration(within: StoreClient.answerMax)
         let overview = try await client.overview(within: StoreClient.answerMax)
         if let failure = overview.reloadFailure {
             try Terminal.error.line("synctool config: " + Printable.text(ReloadText.line(failure)))

@@ -21,7 +21,10 @@ struct ReplacedFile {
         // A collector reads what ends as the file does.
         let draft = "\(path).\(getpid()).new"
         unlink(draft)
-        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
+        // Nobody else opens it before it has the rights of the former file.
+        var former = stat()
+        let mode: mode_t = lstat(path, &former) == 0 ? 0o600 : 0o666
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw Failure(number: errno) }
         do {
             defer { close(descriptor) }
