@@ -28,8 +28,10 @@ struct FastLaneTests {
         """
 
     /// Two replicas of a store; the second one uses the lane.
-    private func pair(in folder: TemporaryFolder) throws -> (TestStore, TestStore) {
-        let (writer, reader) = try TestStore.pair(in: folder, schema: Self.schema)
+    private func pair(
+        in folder: TemporaryFolder, schema: String = Self.schema
+    ) throws -> (TestStore, TestStore) {
+        let (writer, reader) = try TestStore.pair(in: folder, schema: schema)
         try reader.replica.close()
         let replica = try StoreReplica(
             reader.path, wall: { Timestamp.now().milliseconds }, usesLane: true)
@@ -53,6 +55,18 @@ struct FastLaneTests {
         try writer.run("DELETE FROM album WHERE id = 7")
         #expect(try laneObjects() == 5)
         #expect(reader.replica.tally.laneRefusals == ["life": 1])
+    }
+
+    @Test("a row that has nothing but its number goes the fast way")
+    func bareRows() throws {
+        let folder = try TemporaryFolder()
+        let (writer, reader) = try pair(
+            in: folder, schema: "CREATE TABLE bare(id INTEGER PRIMARY KEY)")
+        try writer.run("INSERT INTO bare VALUES (3), (5)")
+        try reader.pull(from: writer)
+        #expect(reader.replica.tally.laneObjects == 2)
+        #expect(try reader.rows("SELECT id FROM bare") == [[3], [5]])
+        #expect(try reader.replica.sums == writer.replica.sums)
     }
 
     @Test("of a mixed slice the plain objects go the fast way")

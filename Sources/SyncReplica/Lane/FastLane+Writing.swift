@@ -34,7 +34,8 @@ extension FastLane {
         for arrival in arrivals {
             guard let entity = lane.entities[arrival.entity] else { return false }
             let cells = arrival.isNew ? arrival.cells : arrival.shown
-            if cells == 0 { continue }
+            // A new row may have nothing but its number.
+            if cells == 0, !arrival.isNew { continue }
             let statement =
                 arrival.isNew
                 ? try lane.insert(into: entity) : try lane.update(cells, of: entity)
