@@ -47,7 +47,7 @@ struct SimpleSchema {
         }
         // A table may have nothing but its key. Looked at ahead: the others stay as they were.
         var ahead = random
-        if ahead.chance(0.08) { return formed(draft) }
+        if ahead.chance(0.08) { return draft }
         draft.add("d", role: .token, isRequired: random.chance(0.3))
         if random.chance(0.5) { draft.add("e", role: .token) }
         for number in 0..<random.pick([0, 1, 1, 2, 3]) {
@@ -67,13 +67,8 @@ struct SimpleSchema {
                 addReference(to: &draft, at: place, target: random.pick(targets))
             }
         }
-        return formed(draft)
-    }
-
-    private mutating func formed(_ draft: EntityDraft) -> EntityDraft {
-        var draft = draft
         draft.form = TableForm(
-            isPrivate: draft.isPrivate, columns: draft.columnCount, isLoose: true, &random)
+            isPrivate: isPrivate, columns: draft.columnCount, isLoose: true, &random)
         return draft
     }
 
