@@ -19,10 +19,24 @@ struct LaneHistory {
         fileprivate(set) var isFirst = true
     }
 
+    /// What the slice writes to in the row of a known object.
+    struct Row {
+        let columns: [Int]
+        /// Those of the columns, before the slice.
+        let values: [Value]
+        /// Those of the columns that differ after it, ascending; known once it is written.
+        fileprivate(set) var changed: [Int] = []
+
+        /// The value of a column before the slice.
+        func value(of column: Int) -> Value? {
+            columns.firstIndex(of: column).map { values[$0] }
+        }
+    }
+
     /// By transaction.
     fileprivate(set) var items: [[Item]] = []
-    /// The rows of known objects before the slice, where it writes to them.
-    fileprivate(set) var rows: [Int: [Value]] = [:]
+    /// By the position of the object among the arrivals.
+    fileprivate(set) var rows: [Int: Row] = [:]
 }
 
 extension FastLane {
@@ -78,22 +92,24 @@ extension FastLane {
         arrivals.contains { lane.entities[$0.entity]?.hasReferences ?? false }
     }
 
-    /// Reads the rows that are written to, before they are.
+    /// Reads the columns that are written to, before they are.
     /// - Throws: SQLite errors.
-    /// - Complexity: O(updated rows)
+    /// - Complexity: O(updates)
     func readOldRows() throws {
         for (place, arrival) in arrivals.enumerated() where !arrival.isNew && arrival.shown != 0 {
-            history.rows[place] = try row(of: arrival)
+            guard let entity = lane.entities[arrival.entity] else { continue }
+            history.rows[place] = LaneHistory.Row(
+                columns: entity.columns(of: arrival.shown), values: try values(of: arrival, entity))
         }
     }
 
-    private func row(of arrival: Arrival) throws -> [Value] {
-        let table = storage.schema.tables[arrival.entity]
-        let select = try storage.statements.statement(table.selectOne)
+    /// The values of the columns that are written to; none where there is no row.
+    private func values(of arrival: Arrival, _ entity: LaneEntity) throws -> [Value] {
+        let select = try lane.select(arrival.shown, of: entity)
         select.bind(arrival.shownKey)
         defer { select.reset() }
         guard try select.step() else { return [] }
-        return table.columns.indices.map { select.value(Int32($0)) }
+        return entity.columns(of: arrival.shown).indices.map { select.value(Int32($0)) }
     }
 
     private func trackedEntities() throws -> [TrackedEntity?] {
@@ -106,25 +122,24 @@ extension FastLane {
     /// Leaves the columns to each update that differ, and drops those without any: a version that
     /// is not shown, or is as it was, changes nothing here.
     /// - Throws: SQLite errors.
-    /// - Complexity: O(updated rows + changes)
+    /// - Complexity: O(updates + changes)
     func keepChanges() throws {
-        var changed: [Int: Set<Int>] = [:]
-        for (place, before) in history.rows {
-            let after = try row(of: arrivals[place])
-            changed[place] = Set(
-                before.indices.filter { after.indices.contains($0) && before[$0] != after[$0] })
+        for (place, row) in history.rows {
+            guard let entity = lane.entities[arrivals[place].entity] else { continue }
+            let after = try values(of: arrivals[place], entity)
+            history.rows[place]?.changed = zip(row.columns, zip(row.values, after))
+                .filter { $1.0 != $1.1 }.map(\.0).sorted()
         }
         var written: [Int: Set<Int>] = [:]
         for position in history.items.indices {
             history.items[position] = history.items[position].compactMap { item in
                 guard item.cells != 0 else { return item }
-                guard let differing = changed[item.arrival],
-                    let cells = lane.entities[arrivals[item.arrival].entity]?.cells
+                guard let row = history.rows[item.arrival], !row.changed.isEmpty,
+                    let entity = lane.entities[arrivals[item.arrival].entity]
                 else { return nil }
-                let named = cells.indices.filter { item.cells >> UInt64($0) & 1 == 1 }
-                    .flatMap { cells[$0].columns }
+                let named = entity.columns(of: item.cells)
                 var item = item
-                item.columns = named.filter(differing.contains).sorted()
+                item.columns = row.changed.filter(named.contains)
                 if item.columns.isEmpty { return nil }
                 item.isFirst = written[item.arrival, default: []].isDisjoint(with: item.columns)
                 written[item.arrival, default: []].formUnion(item.columns)

@@ -46,7 +46,7 @@ struct LaneChanges {
         for column in item.columns { places[column].map { change.mask.insert($0) } }
         if item.isFirst, entity.keepsOldValues, let row = lane.history.rows[item.arrival] {
             change.old = change.mask.positions.map { place in
-                places.firstIndex(of: place).map { row[$0] } ?? .null
+                places.firstIndex(of: place).flatMap(row.value(of:)) ?? .null
             }
         }
         return change

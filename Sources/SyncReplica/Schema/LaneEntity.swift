@@ -78,6 +78,12 @@ final class LaneEntity {
             }
     }
 
+    /// The columns of some cells, in the order of the cells.
+    /// - Parameter bits: the cells.
+    func columns(of bits: UInt64) -> [Int] {
+        cells.indices.filter { bits >> UInt64($0) & 1 == 1 }.flatMap { cells[$0].columns }
+    }
+
     /// Whether a sender's entity has the same columns in the same cells.
     func isSame(as theirs: Batch.Entity, in schema: MergeSchema) -> Bool {
         let ours = schema.entities[position]

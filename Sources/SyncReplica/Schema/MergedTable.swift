@@ -137,6 +137,12 @@ struct MergedTable: Sendable {
         return "SELECT \(list) FROM \(quoted) WHERE \(matches.joined(separator: " AND "))"
     }
 
+    /// Reads some columns of the row of a key.
+    func select(_ columns: [Int]) -> String {
+        "SELECT \(columns.map { SQLName.quoted(self.columns[$0]) }.joined(separator: ", ")) "
+            + "FROM \(quoted) WHERE \(Self.matches(key, of: terms))"
+    }
+
     /// Writes some columns of the row of a key.
     func update(_ columns: [Int]) -> String { "UPDATE " + assignment(to: columns) }
 

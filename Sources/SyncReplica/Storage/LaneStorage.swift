@@ -16,13 +16,14 @@ final class LaneStorage {
     /// Stores place and record of the object of an id.
     let update: Statement
     private let statements: StatementCache
-    private var updates: [Update: Statement] = [:]
+    private var updates: [Cells: Statement] = [:]
+    private var reads: [Cells: Statement] = [:]
     /// Beyond this they are found again.
-    private static let updatesMax = 500
+    private static let knownMax = 500
 
-    private struct Update: Hashable {
+    private struct Cells: Hashable {
         let entity: Int
-        /// The cells, as bits.
+        /// As bits.
         let cells: UInt64
     }
 
@@ -63,13 +64,24 @@ final class LaneStorage {
     /// Writes the columns of some cells, then the key, in the order of the columns.
     /// - Parameter cells: as bits.
     func update(_ cells: UInt64, of entity: LaneEntity) throws -> Statement {
-        let update = Update(entity: entity.position, cells: cells)
-        if let known = updates[update] { return known }
-        let columns = entity.cells.indices.filter { cells >> UInt64($0) & 1 == 1 }
-            .flatMap { entity.cells[$0].columns }
-        if updates.count >= Self.updatesMax { updates = [:] }
-        let statement = try statements.statement(entity.table.updateOrFail(columns))
-        updates[update] = statement
+        try statement(cells, of: entity, known: &updates) { $0.updateOrFail($1) }
+    }
+
+    /// Reads the columns of some cells of the row of a key.
+    /// - Parameter cells: as bits.
+    func select(_ cells: UInt64, of entity: LaneEntity) throws -> Statement {
+        try statement(cells, of: entity, known: &reads) { $0.select($1) }
+    }
+
+    private func statement(
+        _ cells: UInt64, of entity: LaneEntity, known: inout [Cells: Statement],
+        text: (MergedTable, [Int]) -> String
+    ) throws -> Statement {
+        let key = Cells(entity: entity.position, cells: cells)
+        if let statement = known[key] { return statement }
+        if known.count >= Self.knownMax { known = [:] }
+        let statement = try statements.statement(text(entity.table, entity.columns(of: cells)))
+        known[key] = statement
         return statement
     }
 }
