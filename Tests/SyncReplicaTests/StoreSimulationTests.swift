@@ -64,14 +64,16 @@ struct StoreSimulationTests {
         #expect(tally.doubtful > 0 && tally.collected > 0)
     }
 
-    /// What the first file stated before it was copied is proved by the copy, too: a third replica
-    /// refused the second slice of what the copy sent.
-    @Test("what a copied file sends can be merged in slices")
-    func slicesOfACopy() throws {
+    /// Files that were copied before their first statement: what the first one stated is proved by
+    /// the copy, too.
+    /// - 273: a third replica refused the second slice of what the copy sent.
+    /// - 613: the first one had collected a transaction that the copy had stated.
+    @Test("what a copied file sends can be merged", arguments: [UInt64(273), 613])
+    func copies(seed: UInt64) throws {
         let folder = try TemporaryFolder()
         let tally = try StoreSimulation.$isVerifying.withValue(false) {
             try StoreSimulation.$comparesLanes.withValue(true) {
-                try StoreSimulation.run(seed: 273, schedules: .simple, in: folder.path)
+                try StoreSimulation.run(seed: seed, schedules: .simple, in: folder.path)
             }
         }
         #expect(tally.merges > 0)

@@ -168,7 +168,10 @@ struct SignedMerging {
         // In a snapshot with gaps the headers are whole above this link alone.
         if batch.hasGaps, start.number < proof.start.number { start = proof.start }
         if signer.link == nil || batch.hasGaps, start == proof.start {
-            guard batch.hasGaps || start.number <= max(merged[signer.replica], signer.first) else {
+            // What is before the base was not proved when the key was seen for the first time, and
+            // comes in several slices, too.
+            let unproved = start == signer.base ? start.number : signer.first
+            guard batch.hasGaps || start.number <= max(merged[signer.replica], unproved) else {
                 throw SignatureFault.notSigned(signer.replica, sender: batch.sender)
             }
             // Without a jump the headers before it are here.
@@ -206,16 +209,24 @@ struct SignedMerging {
         return state(of: signer, at: end, with: proof)
     }
 
-    /// From where others can be shown the chain of a replica whose key was not known: from its
-    /// beginning where the transactions before the proof are here and lead to it, as in a file that
-    /// was copied before its first statement; a batch that is proved in part alone cannot be cut
-    /// into slices everywhere.
+    /// From where others can be shown the chain of a replica whose key was not known. A file that
+    /// was copied before its first statement has stated the transactions of before itself:
+    /// - They lead to the proof: the chain is whole from its beginning.
+    /// - They are not what the batch proves, of which some may have been collected there: it is
+    ///   whole after them.
     private func base(of replica: ReplicaID, with proof: SignerProof) throws -> ChainLink {
+        let here = merged[replica]
+        guard here >= proof.start.number else { return proof.start }
+        let proved = proof.start.following(
+            (headers[replica] ?? []).filter { $0.dot.number <= here })
+        let stored = proof.start.following(
+            try storage.headers.headers(
+                of: replica, after: proof.start.number, upTo: proved.number))
+        guard stored == proved else { return proved }
         let beginning = Signer.start(replica, first: proof.first, store: batch.store)
-        guard merged[replica] >= proof.start.number else { return proof.start }
-        let headers = try storage.headers.headers(
+        let former = try storage.headers.headers(
             of: replica, after: beginning.number, upTo: proof.start.number)
-        return beginning.following(headers) == proof.start ? beginning : proof.start
+        return beginning.following(former) == proof.start ? beginning : proof.start
     }
 
     private func state(
