@@ -117,6 +117,33 @@ import Testing
         #expect(try await troubles(daemon).isEmpty)
     }
 
+    /// What can be recorded is, and nothing is said of the rest but that it is not.
+    @Test func whatCannotBeRecordedKeepsNothingElseFromIt() async throws {
+        try sqlite3(store, "CREATE TABLE Plain(a)")
+        let tracked = try run(
+            Programs.synctool.path, ["track", store, "--direct", "--entity", "Album"])
+        #expect(tracked.status == 0, "\(tracked)")
+        try configure(", track: true, entities: [Album, Plain, Albun], undo: [Album]")
+        let daemon = try await TestDaemon(in: folder)
+        try await eventually("it is a trouble; log: \(daemon.log)") {
+            try await !troubles(daemon).isEmpty
+        }
+        #expect(
+            try await troubles(daemon)[0].text
+                == "not recorded as configured: not tracked: Plain, Albun; Plain cannot be recorded: "
+                + "it declares no PRIMARY KEY, so its rows have no identity")
+        let notices = daemon.log.split(separator: "\n")
+            .filter { $0.contains("recorded as configured from now on") }
+        #expect(notices.count == 1)
+        #expect(notices.first?.contains("undo: updates of Album keep no old values") == true)
+        #expect(notices.first?.contains("Plain") == false)
+        try sqlite3(store, "UPDATE Album SET Title = 'Three' WHERE AlbumId = 1")
+        try await eventually("old values are kept") {
+            try await daemon.client.history(store).flatMap(\.changes)
+                .contains { $0.oldValues?["Title"] == "One" }
+        }
+    }
+
     /// The daemon tracks nothing that it was not told to track.
     @Test func withoutTrackTheCommandIsNamed() async throws {
         let tracked = try run(

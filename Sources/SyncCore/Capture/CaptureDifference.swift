@@ -3,8 +3,8 @@ import SyncValues
 
 /// What a store records otherwise than was chosen for it.
 ///
-/// Tracking a store again adds what is missing (``Store/adjust(_:to:)``). What a store records
-/// beyond the choice stays: the log and the history have it, and only tracking it from the
+/// Tracking a store again adds what is missing (``Store/adjust(_:to:adding:)``). What a store
+/// records beyond the choice stays: the log and the history have it, and only tracking it from the
 /// beginning would leave it out.
 package struct CaptureDifference: Sendable, Hashable {
     /// Chosen tables that are not tracked.
@@ -43,6 +43,21 @@ package struct CaptureDifference: Sendable, Hashable {
         rest.furtherOldValues = furtherOldValues
         rest.lackingValues = lackingValues
         return rest
+    }
+
+    /// What of it tracking the store again has added.
+    /// - Parameter present: what differs still.
+    /// - Complexity: O(names²)
+    package func without(_ present: CaptureDifference) -> CaptureDifference {
+        func rest(_ names: [String], _ left: [String]) -> [String] {
+            names.filter { name in !left.contains { SQLName.isEqual($0, to: name) } }
+        }
+        var added = CaptureDifference()
+        added.untracked = rest(untracked, present.untracked)
+        added.lackingOldValues = rest(lackingOldValues, present.lackingOldValues)
+        added.keepingValues = rest(keepingValues, present.keepingValues)
+        added.concernsNewTables = concernsNewTables && !present.concernsNewTables
+        return added
     }
 
     /// Without chosen names that are none of these tables.

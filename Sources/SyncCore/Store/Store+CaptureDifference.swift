@@ -1,3 +1,5 @@
+import SyncStorage
+
 extension Store {
     /// What the store records otherwise than was chosen for it.
     ///
@@ -15,14 +17,22 @@ extension Store {
     }
 
     /// Records what a tracked store lacks of a choice, from now on; other tables that are not
-    /// tracked are left alone.
+    /// tracked, and names that are no tables, are left alone.
     ///
+    /// - Returns: what was done with each table, and why not.
     /// - Throws: as ``track(_:entities:options:)``.
     package static func adjust(
         _ path: String, to choice: CaptureChoice, adding difference: CaptureDifference
-    ) throws {
-        let names = difference.untracked + difference.lackingOldValues + difference.keepingValues
+    ) throws -> TrackReport {
+        let tables = try look(at: path).tables
+        let lacking = difference.about(tables)
         let options = try explaining("track", at: path) { try choice.options(path) }
-        try track(path, entities: .only(names), options: options)
+        return try track(
+            path,
+            entities: .only(lacking.untracked + lacking.lackingOldValues + lacking.keepingValues),
+            options: options.filter { name, _ in
+                name == CaptureOptions.newTables
+                    || tables.contains { SQLName.isEqual($0, to: name) }
+            })
     }
 }

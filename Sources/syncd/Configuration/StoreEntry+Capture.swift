@@ -10,6 +10,12 @@ extension Configuration.StoreEntry {
     /// Whether the entry says anything about what is recorded.
     var choosesCapture: Bool { !entities.isEmpty || !undo.isEmpty || keepsValues != nil }
 
+    /// Whether another entry asks for the same of a store.
+    func recordsLike(_ other: Self) -> Bool {
+        track == other.track && captureChoice == other.captureChoice
+            && keepsValues == other.keepsValues
+    }
+
     /// What is recorded otherwise than the entry says, in one sentence without a full stop.
     ///
     /// - Parameter failure: why it could not be recorded as the entry says.
@@ -32,7 +38,7 @@ extension Configuration.StoreEntry {
         add(difference.furtherTables) { "entities: \($0) is tracked, too" }
         add(difference.furtherOldValues) { "undo: updates of \($0) keep old values, too" }
         add(difference.lackingValues) { "keep: deleted rows of \($0) keep no values" }
-        return parts.joined(separator: "; ") + (failure.map { ": \($0.reason)" } ?? "")
+        return parts.joined(separator: "; ") + (failure.map { "; \($0.reason)" } ?? "")
     }
 
     /// What makes it so.

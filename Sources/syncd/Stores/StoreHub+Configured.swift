@@ -1,5 +1,6 @@
 import SyncClient
 import SyncCore
+import SyncStorage
 
 /// What the configuration says of how a store is recorded, and what the file has.
 ///
@@ -10,30 +11,36 @@ import SyncCore
 extension StoreHub {
     /// Has the file record what its entry asks for, and it lacks. Before it is opened.
     ///
-    /// - Returns: why it could not be.
+    /// - Returns: why it does not record all of that.
     func adjustToConfiguration() -> SyncError? {
         let entry = entry
         guard entry.track, entry.choosesCapture else { return nil }
         do {
-            let store = try Store.open(path, isResolved: true)
-            let difference: CaptureDifference
-            do {
-                difference = try self.difference(of: store, from: entry)
-                try store.close()
-            } catch {
-                try? store.close()
-                throw error
+            let before = try difference(from: entry)
+            guard before.isAddable else { return nil }
+            let report = try Store.adjust(path, to: entry.captureChoice, adding: before)
+            let added = try before.without(difference(from: entry))
+            if !added.isEmpty {
+                log.notice("recorded as configured from now on; before: \(entry.text(of: added))")
             }
-            guard difference.isAddable else { return nil }
-            try Store.adjust(path, to: entry.captureChoice, adding: difference)
-            log.notice("recorded as configured from now on; before: \(entry.text(of: difference))")
-            return nil
+            return Self.refusal(of: before.untracked, in: report)
         } catch let error as SyncError where [.storeDamaged, .notTracked].contains(error.code) {
             // Opening repairs it, or says so.
             return nil
         } catch {
             return SyncError.known(error)
         }
+    }
+
+    /// Why tables that were to be tracked cannot be; nil: they are, or are no tables.
+    private static func refusal(of names: [String], in report: TrackReport) -> SyncError? {
+        let refused = report.leftAlone.filter { refused in
+            names.contains { SQLName.isEqual($0, to: refused.table) }
+        }.map { "\($0.table.printable(countMax: 60)) cannot be recorded: \($0.reason.explanation)" }
+        if refused.isEmpty { return nil }
+        return SyncError(
+            .cannotTrack, refused.joined(separator: "; "),
+            hint: "Leave out of the entry what cannot be recorded")
     }
 
     /// Notes what the open store records otherwise than its entry says.
@@ -47,10 +54,18 @@ extension StoreHub {
             if difference.isEmpty { return state.recovered([.configuration]) }
             troubled(
                 .configuration, reason: entry.text(of: difference, failure: failure),
-                hint: entry.remedy(for: difference, path: path))
+                hint: failure?.code == .cannotTrack
+                    ? failure?.hint : entry.remedy(for: difference, path: path))
         } catch {
             troubled(.configuration, by: error)
         }
+    }
+
+    /// Of the file as it is, which is not open.
+    private func difference(from entry: Configuration.StoreEntry) throws -> CaptureDifference {
+        let store = try Store.open(path, isResolved: true)
+        defer { try? store.close() }
+        return try difference(of: store, from: entry)
     }
 
     private func difference(

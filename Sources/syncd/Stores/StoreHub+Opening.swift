@@ -211,6 +211,7 @@ extension StoreHub {
     private func tryOpening() throws {
         environment.onOpening?(path)
         state.forgetTroubles()
+        let configured = entry
         try trackIfMissing()
         let refusal = adjustToConfiguration()
         let (store, journal) = try openContinuing()
@@ -260,6 +261,8 @@ extension StoreHub {
         // More tables were dropped while it was opened.
         if failure?.code == .storeDamaged { repairDroppedTables(of: opened) }
         if failure?.isTransient == true { schemaChanged(in: opened) }
+        // A reload changed the entry meanwhile.
+        if !entry.recordsLike(configured) { reopenLater() }
     }
 
     /// Opens the store, and begins another epoch of it when transactions that subscribers were

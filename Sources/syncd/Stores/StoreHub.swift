@@ -88,8 +88,7 @@ final class StoreHub: Sendable {
     func adopt(_ entry: Configuration.StoreEntry) -> Bool {
         configured.withLock { former in
             defer { former = entry }
-            return former.track != entry.track || former.captureChoice != entry.captureChoice
-                || former.keepsValues != entry.keepsValues
+            return !former.recordsLike(entry)
         }
     }
 
