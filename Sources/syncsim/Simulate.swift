@@ -4,21 +4,22 @@ import SyncReplica
 import SyncTesting
 
 /// Runs merge simulations and prints the seeds that break a promise.
-struct Simulate: ParsableCommand {
+struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
         abstract: "Run random schedules of replicas that write, exchange and merge.",
         discussion: """
             A failure prints its seed; the same kind, seed and steps replay it. Replicas are values
-            in memory (the rules alone, fast), or files (the product, as it is).
+            in memory (the rules alone, fast), files (the product, as it is), or files on a disk
+            that fails.
             """)
 
     /// What the replicas are.
     enum Kind: String, CaseIterable, ExpressibleByArgument {
-        case values, files
+        case values, files, disks
     }
 
-    @Option(help: "What the replicas are: values or files.")
+    @Option(help: "What the replicas are: values, files, or files on disks that fail.")
     var kind = Kind.values
 
     @Option(
@@ -37,6 +38,9 @@ struct Simulate: ParsableCommand {
             tables.
             """)
     var both = false
+
+    @Flag(help: "Of disks: the power fails, and nothing else does.")
+    var power = false
 
     @Option(help: "The first seed.")
     var seed: UInt64 = 0
@@ -60,12 +64,16 @@ struct Simulate: ParsableCommand {
         guard kind == .files || !lane && !both && schedules == .ordinary else {
             throw ValidationError("--lane, --both and --schedules need --kind files")
         }
+        guard kind == .disks || !power else {
+            throw ValidationError("--power needs --kind disks")
+        }
         guard !lane || !both else {
             throw ValidationError("--lane and --both exclude each other")
         }
     }
 
-    func run() throws {
+    func run() async throws {
+        if kind == .disks { return try await runDisks() }
         // The whole state is compared without --lane and --both: it takes most of the time.
         try StoreSimulation.$isVerifying.withValue(!lane && !both) {
             try StoreSimulation.$isCheckingLane.withValue(lane) {
@@ -83,13 +91,12 @@ struct Simulate: ParsableCommand {
         defer { if !keep { try? FileManager.default.removeItem(atPath: folder) } }
         for seed in seed..<seed + count {
             do {
-                switch kind {
-                case .values: total.add(try MergeSimulation.run(seed: seed, steps: steps))
-                case .files:
-                    total.add(
-                        try StoreSimulation.run(
-                            seed: seed, steps: steps, schedules: schedules, in: folder))
-                }
+                let tally =
+                    kind == .values
+                    ? try MergeSimulation.run(seed: seed, steps: steps)
+                    : try StoreSimulation.run(
+                        seed: seed, steps: steps, schedules: schedules, in: folder)
+                total.add(tally)
             } catch {
                 failed += 1
                 print("seed \(seed): \(error)")
@@ -113,6 +120,30 @@ struct Simulate: ParsableCommand {
             """)
         if lane { printLane(total.lane) }
         if both { printLanes(total.lane) }
+        if failed > 0 { throw ExitCode(1) }
+    }
+
+    private func runDisks() async throws {
+        var faults: [String: Int] = [:]
+        var failed = 0
+        let start = ContinuousClock.now
+        for seed in seed..<seed + count {
+            do {
+                let simulation = try await DiskSimulation(
+                    seed: seed, mode: seed % 2 == 0 ? .wal : .delete,
+                    faults: power ? [.power] : DiskSimulation.Fault.allCases,
+                    isSigning: seed % 4 < 2)
+                defer { faults.merge(simulation.happened) { $0 + $1 } }
+                try await simulation.run(steps: steps ?? 20)
+            } catch {
+                failed += 1
+                print("seed \(seed): \(error)")
+                fflush(nil)
+                if failed >= failures { break }
+            }
+        }
+        print("disks: \(failed) failures, \(ContinuousClock.now - start)")
+        printRefusals(faults, title: "faults that calls met")
         if failed > 0 { throw ExitCode(1) }
     }
 

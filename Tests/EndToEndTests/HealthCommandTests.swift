@@ -90,6 +90,27 @@ struct HealthCommandTests {
         }
     }
 
+    @Test func aDaemonThatHangsIsNamed() async throws {
+        try await Scene.with { scene in
+            let daemon = try await scene.startDaemon()
+            try await scene.sql("a.db", "CREATE TABLE note(id INTEGER PRIMARY KEY, body TEXT)")
+            try await scene.tool("track", "a.db").expectSuccess()
+            kill(daemon.pid, SIGSTOP)
+            defer { kill(daemon.pid, SIGCONT) }
+            async let status = scene.tool("status", "a.db")
+            async let check = scene.tool("status", "--check")
+            async let history = scene.tool("history", "a.db", "--socket", scene.socket)
+            async let direct = scene.tool("status", "a.db", "--direct")
+            let outputs = try await (status, check, history, direct)
+            #expect(outputs.0.status == 69, "\(outputs.0)")
+            #expect(outputs.0.errors.contains("did not answer within 15 s"), "\(outputs.0)")
+            #expect(outputs.0.errors.contains("--direct"), "\(outputs.0)")
+            #expect(outputs.1.status == 3, "\(outputs.1)")
+            #expect(outputs.2.status == 69 && !outputs.2.errors.contains("--direct"))
+            #expect(outputs.3.status == 0, "\(outputs.3)")
+        }
+    }
+
     @Test func withoutADaemonItIsUnknown() async throws {
         try await Scene.with { scene in
             let check = try await scene.tool("status", "--check")

@@ -46,6 +46,20 @@ final class ReplacedFileTests {
         #expect(try text().utf8.count == 400_000)
     }
 
+    @Test func draftsOfKilledCommandsAreRemoved() throws {
+        let hourAgo = timespec(tv_sec: time(nil) - 3_700, tv_nsec: 0)
+        for name in [".17.new", ".18.new", ".x.new", ".new"] {
+            close(open(path + name, O_CREAT | O_WRONLY, 0o600))
+            if name != ".18.new" {
+                utimensat(AT_FDCWD, path + name, [hourAgo, hourAgo], 0)
+            }
+        }
+        try ReplacedFile(path: path).write("one\n")
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+        #expect(
+            names == ["syncd.prom", "syncd.prom.18.new", "syncd.prom.new", "syncd.prom.x.new"])
+    }
+
     @Test func aFailureLeavesWhatWasThere() throws {
         mkdir(path, 0o755)
         #expect(throws: ReplacedFile.Failure.self) { try ReplacedFile(path: path).write("one\n") }

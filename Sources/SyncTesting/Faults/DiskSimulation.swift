@@ -39,6 +39,8 @@ package final class DiskSimulation {
     private var acknowledged: Set<String> = []
     private var acknowledgedByOther: Set<String> = []
     private var tokenCount = 0
+    /// How many calls met a fault, by fault and step.
+    package private(set) var happened: [String: Int] = [:]
 
     private static let schema = """
         CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT NOT NULL, num INTEGER);
@@ -88,10 +90,15 @@ package final class DiskSimulation {
         for number in 0..<steps {
             let step = random.pick(Step.allCases)
             let fault = random.chance(0.5) ? arm() : nil
+            var isMet = false
             do {
                 try await take(step)
             } catch let error as SyncError where fault != nil {
+                isMet = true
                 try judge(error, after: fault, "step \(number), \(step)")
+            }
+            if let fault, isMet || disk.isDead {
+                happened["\(fault.rawValue) in \(step)", default: 0] += 1
             }
             try recover("step \(number), \(step), \(fault?.rawValue ?? "no fault")")
         }

@@ -47,7 +47,9 @@ extension StoreHub {
     /// - Parameter whenDue: only when the permissions may have changed since the last time.
     func dismissExcluded(whenDue: Bool = false) {
         if whenDue, !readers.withLock({ $0.isDue(path) }) { return }
-        guard let opened = state.opened, FileIdentity(path: path) == opened.file else { return }
+        guard !state.subscribers.isEmpty, let opened = state.opened,
+            FileIdentity(path: path) == opened.file
+        else { return }
         let excluded = excluded(from: opened.file)
         // A file that is replaced meanwhile is checked when it is opened.
         guard !excluded.isEmpty, FileIdentity(path: path) == opened.file else { return }

@@ -5,12 +5,18 @@ import SyncStorage
 /// connection keeps other programs from changing the journal mode, keeps a -wal beside the file,
 /// and costs some 150 kB. The store stays open as seen from outside: its subscriptions stay live.
 extension StoreHub {
+    /// Whether the store is open and has a connection, or is about to have one.
+    var isAwake: Bool {
+        guard let opened = state.opened else { return false }
+        return !opened.store.isResting || !state.isResting(opened.generation)
+    }
+
     /// Has the store rest when it was not in use for ``StoreRest/idleTime``. Blocks: on the pool.
     ///
     /// - Returns: whether a connection was closed.
     func restIfIdle() -> Bool {
-        guard let opened = state.opened, opened.store.mayRest(idleFor: StoreRest.idleTime),
-            !opened.store.isResting || !state.isResting(opened.generation)
+        guard isAwake, let opened = state.opened,
+            opened.store.mayRest(idleFor: StoreRest.idleTime)
         else { return false }
         return resting.withLock { _ in
             guard state.mayRest, isEmptied(opened), state.beginRest(of: opened.generation) else {

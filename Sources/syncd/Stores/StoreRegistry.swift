@@ -29,6 +29,8 @@ final class StoreRegistry: Sendable {
         var truncationsLeft: Set<UInt32> = []
         /// What is under way.
         var rounds: Set<Round> = []
+        /// How often it was looked for stores that have another owner now.
+        var ownerLooks = 0
     }
 
     private let environment: StoreHub.Environment
@@ -177,13 +179,29 @@ final class StoreRegistry: Sendable {
     }
 
     /// Finds stores of this process whose files have another owner now. Blocks.
+    ///
+    /// All that are not open are looked at, and with each call another part of those that are: a
+    /// file of another owner that is put in the place of an open one is not opened, and what is
+    /// open may change its owner in place alone.
     func reassignOwn() {
         guard workers != nil else { return }
-        let moved = hubs.compactMap { hub in
+        let turn = state.withLock { state in
+            state.ownerLooks += 1
+            return state.ownerLooks
+        }
+        let hubs = hubs
+        let parts = 1 + hubs.count / Self.ownersPerLook
+        let looked = hubs.enumerated().filter { index, hub in
+            (index + turn) % parts == 0 || !hub.isOpen
+        }
+        let moved = looked.compactMap { _, hub in
             FileOwnership.owner(of: hub.path).flatMap { $0 == geteuid() ? nil : (hub.path, $0) }
         }
         if !moved.isEmpty { reassign(ExactMap(moved) { $1 }) }
     }
+
+    /// About how many open stores are asked for their owners at once.
+    private static let ownersPerLook = 100
 
     /// Remembers a store that a worker tracks.
     ///
@@ -213,7 +231,15 @@ final class StoreRegistry: Sendable {
     /// Does a chore for the stores of each owner, on a thread of the owner's share; not for those
     /// where the last round goes on still. Does not block.
     func begin(_ chore: Chore) {
-        for (owner, hubs) in Dictionary(grouping: hubs, by: \.owner) {
+        // Of a thousand stores nearly all rest, and are not even asked for their owners.
+        let concerned = hubs.filter { hub in
+            switch chore {
+            case .rest: hub.isAwake
+            case .unload: hub.isAwake || !hub.state.subscribers.isEmpty
+            case .purge, .compare: true
+            }
+        }
+        for (owner, hubs) in Dictionary(grouping: concerned, by: \.owner) {
             let round = Round(chore: chore, owner: owner)
             guard state.withLock({ $0.rounds.insert(round).inserted }) else { continue }
             environment.pool.submit(for: owner) { [self] isActive in

@@ -9,7 +9,7 @@ import Synchronization
 /// A store belongs to the worker of the user that owns its file; one whose file is gone, to that of
 /// its last owner. Which file is at a path changes at any time: each process opens the files of its
 /// owner alone (``DatabaseOpener/openFiles(ofOwner:)``), and a store whose file has another owner
-/// is given to another process within about a second (``StoreRegistry/reassign(_:)``).
+/// is given to another process within some seconds (``StoreRegistry/reassign(_:)``).
 ///
 /// Invariants, guarded by the mutex: each path in `stores` is served by the worker of its owner,
 /// and by none else; no owner is the daemon's user; a worker is never removed.

@@ -17,7 +17,8 @@ enum Access {
         case tracking
     }
 
-    /// - Throws: `unreachable`, `unknownStore` with `--socket`; what the daemon reports.
+    /// - Throws: `unreachable`, `unknownStore` with `--socket`; `unreachable` also when a daemon
+    ///   does not answer within ``StoreClient/answerMax``; what the daemon reports.
     static func open(
         _ typed: String, using options: AccessOptions, for purpose: Purpose = .using
     ) async throws -> any StoreAccess {
@@ -25,25 +26,35 @@ enum Access {
         let path = StorePath.absolute(typed)
         let client = StoreClient(socket: options.socket)
         let daemon = DaemonAccess(client: client, path: path)
+        let summaries: [StoreSummary]?
         do {
-            let known = try await client.list().first { $0.path.hasBytes(of: path) }
-            if let error = known?.error, error.code == .notAllowed, purpose == .using,
-                options.socket == nil, access(path, R_OK) == 0
-            {
-                return FileAccess(path: typed, reason: .notServed(error))
+            summaries = try await client.answer(within: StoreClient.answerMax) {
+                try await client.list()
             }
-            if known != nil || purpose == .tracking { return daemon }
-            guard options.socket != nil else {
-                return FileAccess(path: typed, reason: .unknownToDaemon)
-            }
-            // With --socket the daemon must have the store: this reports why it does not.
-            _ = try await client.status(path)
-            return daemon
         } catch let error as SyncError where error.code == .unreachable && options.socket == nil {
             return FileAccess(path: typed, reason: .noDaemon)
         } catch let error as SyncError where error.code == .notAllowed && options.socket == nil {
             return FileAccess(path: typed, reason: .daemonNotPermitted)
         }
+        guard let summaries else {
+            let isFree = options.socket == nil
+            throw client.silence(
+                after: StoreClient.answerMax,
+                alternative: isFree ? ". Without it, from the file: --direct" : "")
+        }
+        let known = summaries.first { $0.path.hasBytes(of: path) }
+        if let error = known?.error, error.code == .notAllowed, purpose == .using,
+            options.socket == nil, access(path, R_OK) == 0
+        {
+            return FileAccess(path: typed, reason: .notServed(error))
+        }
+        if known != nil || purpose == .tracking { return daemon }
+        guard options.socket != nil else {
+            return FileAccess(path: typed, reason: .unknownToDaemon)
+        }
+        // With --socket the daemon must have the store: this reports why it does not.
+        _ = try await client.status(path)
+        return daemon
     }
 
     /// The daemon, for commands that are about all of its stores.

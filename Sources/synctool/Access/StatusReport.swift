@@ -46,7 +46,7 @@ struct StatusReport: Sendable {
                 .object([
                     "replica": .string(comparison.replica.description),
                     "replicaName": .text(names[comparison.replica]),
-                    "time": .integer(comparison.time.milliseconds),
+                    "time": .string(comparison.time.description),
                     "count": .integer(comparison.count),
                     "different": .array(comparison.entities.map { .string($0) }),
                 ])

@@ -28,22 +28,38 @@ extension StoreClient {
         try await answering(within: limit) { try await self.configuration() }
     }
 
-    private func answering<Result: Sendable>(
+    /// - Returns: nil when there was no answer in time.
+    func answer<Result: Sendable>(
         within limit: Duration, _ call: @escaping @Sendable () async throws -> Result
-    ) async throws -> Result {
-        let socket = socket
-        return try await withThrowingTaskGroup { group in
+    ) async throws -> Result? {
+        try await withThrowingTaskGroup(of: Result?.self) { group in
             group.addTask(operation: call)
             group.addTask {
                 try await Task.sleep(for: limit)
-                throw SyncError(
-                    .unreachable,
-                    "the daemon at \(socket) did not answer within \(limit.components.seconds) s",
-                    hint: "Look at it: systemctl status syncd; journalctl -u syncd")
+                return nil
             }
             defer { group.cancelAll() }
             guard let first = try await group.next() else { throw CancellationError() }
             return first
         }
+    }
+
+    /// The error where there was no answer in time.
+    ///
+    /// - Parameter alternative: what can be done without the daemon.
+    func silence(after limit: Duration, alternative: String = "") -> SyncError {
+        SyncError(
+            .unreachable,
+            "the daemon at \(socket) did not answer within \(limit.components.seconds) s",
+            hint: "Look at it: systemctl status syncd; journalctl -u syncd\(alternative)")
+    }
+
+    private func answering<Result: Sendable>(
+        within limit: Duration, _ call: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
+        guard let answer = try await answer(within: limit, call) else {
+            throw silence(after: limit)
+        }
+        return answer
     }
 }

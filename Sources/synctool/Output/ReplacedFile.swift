@@ -1,3 +1,5 @@
+import Foundation
+
 #if canImport(Glibc)
     import Glibc
 #endif
@@ -18,8 +20,9 @@ struct ReplacedFile {
 
     /// - Throws: ``Failure``: the file is then as it was.
     func write(_ text: String) throws {
+        removeLeftovers()
         // A collector reads what ends as the file does.
-        let draft = "\(path).\(getpid()).new"
+        let draft = "\(path).\(getpid())\(Self.draftEnding)"
         unlink(draft)
         // Nobody else opens it before it has the rights of the former file.
         var former = stat()
@@ -30,6 +33,7 @@ struct ReplacedFile {
             defer { close(descriptor) }
             try keepOwner(on: descriptor)
             try Self.write(Array(text.utf8), to: descriptor)
+            guard fsync(descriptor) == 0 else { throw Failure(number: errno) }
         } catch {
             unlink(draft)
             throw error
@@ -38,6 +42,28 @@ struct ReplacedFile {
             let number = errno
             unlink(draft)
             throw Failure(number: number)
+        }
+    }
+
+    private static let draftEnding = ".new"
+    /// No draft is being written for as long, in seconds.
+    private static let draftAgeMax = 3_600
+
+    /// Removes the drafts of commands that were killed.
+    private func removeLeftovers() {
+        let slash = path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex
+        let folder = slash == path.startIndex ? "." : String(path[..<slash])
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        for name in names {
+            let start = path[slash...] + "."
+            guard name.hasPrefix(start), name.hasSuffix(Self.draftEnding),
+                Int32(name.dropFirst(start.count).dropLast(Self.draftEnding.count)) != nil
+            else { continue }
+            var status = stat()
+            guard lstat(folder + "/" + name, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+                status.st_uid == geteuid(), time(nil) - status.st_mtim.tv_sec > Self.draftAgeMax
+            else { continue }
+            unlink(folder + "/" + name)
         }
     }
 
