@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""pull_wait.py PROGRAMS [ROWS [TRANSACTION_ROWS]]: how long a writer waits while `synctool pull` merges.
+"""pull_wait.py PROGRAMS [ROWS [TRANSACTION_ROWS [PUSHES]]]: how long a writer waits while `synctool pull` merges.
 
-PROGRAMS is the folder of synctool; ROWS (100,000) rows are written in transactions of TRANSACTION_ROWS (10). While
+PROGRAMS is the folder of synctool; ROWS (100,000) rows are written in transactions of TRANSACTION_ROWS (10), and sent
+by PUSHES (1) pushes. While
 the other replica pulls them, a program commits a row in its store every two milliseconds, and another one in a
 database of its own on the same disk: what the disk costs anyway. Prints the waits of both from BEGIN IMMEDIATE to
 COMMIT's return, and the time and memory of the pull. The last column is the greatest.
@@ -52,7 +53,7 @@ class Writer(threading.Thread):
                f"longest {places[3]:.1f} ms"
 
 
-def measure(programs, rows, size, folder):
+def measure(programs, rows, size, pushes, folder):
     first, second, bare = (f"{folder}/{name}.db" for name in ("first", "second", "bare"))
     for path in (first, bare):
         connection = connect(path)
@@ -74,6 +75,8 @@ def measure(programs, rows, size, folder):
             (f"title {number}", number, number / 7, bytes(64))
             for number in range(start, min(start + size, rows))))
         connection.execute("COMMIT")
+        if start * pushes // rows != (start + size) * pushes // rows and start + size < rows:
+            synctool(programs, "push", first)
     connection.close()
     synctool(programs, "push", first)
     writers = [Writer(second), Writer(bare)]
@@ -93,7 +96,7 @@ def measure(programs, rows, size, folder):
     if count != rows:
         raise AssertionError(f"{count} rows arrived of {rows}")
     processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    print(f"pull of {rows} rows in transactions of {size}: {took:.1f} s, {processor:.1f} s of processor time, "
+    print(f"pull of {rows} rows in transactions of {size}, pushes {pushes}: {took:.1f} s, {processor:.1f} s of processor time, "
           f"{after.ru_maxrss / 1024:.0f} MB at most (of all commands)")
     print("  beside the pull:     ", writers[0].text())
     print("  in a bare database:  ", writers[1].text())
@@ -103,11 +106,11 @@ def main(arguments):
     if not arguments:
         sys.exit(__doc__)
     numbers = [int(argument) for argument in arguments[1:]]
-    rows, size = (numbers + [100_000, 10][len(numbers):])[:2]
+    rows, size, pushes = (numbers + [100_000, 10, 1][len(numbers):])[:3]
     folder = tempfile.mkdtemp(prefix="syncd-wait-")
     try:
         os.environ["SYNCD_SOCKET"] = folder + "/none.sock"
-        measure(pathlib.Path(arguments[0]).resolve(), rows, size, folder)
+        measure(pathlib.Path(arguments[0]).resolve(), rows, size, pushes, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -43,7 +43,7 @@ struct BatchSlices {
     }
 
     /// Whether there is no other slice.
-    var isAtEnd: Bool { start >= max(1, batch.transactions.count) }
+    private var isAtEnd: Bool { start >= max(1, batch.transactions.count) }
 
     /// The next slice; nil after the last one.
     /// - Parameter factsMax: facts in it, unless one transaction has more.

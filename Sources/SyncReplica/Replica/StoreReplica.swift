@@ -25,6 +25,8 @@ public final class StoreReplica: Sendable {
     private let local: Store
     private let connection: MergeConnection
     private let environment: MergeEnvironment
+    /// How its merges leave room for writers.
+    private let pace = MergePace()
 
     /// Opens a tracked database for merging. A file that was copied becomes a replica of its own.
     /// - Throws: ``SyncError``: as ``Store/open(_:)``; `cannotTrack` when its schema has something
@@ -313,7 +315,8 @@ extension StoreReplica: Replica {
     public func merge(_ batch: [UInt8]) throws -> Bool { try merge(batch, isAlone: false) }
 
     /// - Parameters:
-    ///   - isAlone: whether no other connection can have the file open yet.
+    ///   - isAlone: whether no other connection can have the file open yet: then there are no
+    ///     pauses (``MergePace``).
     ///   - goal: what is merged after the last of the batches that were made together, where that
     ///     is known and the batch does not say it.
     /// - Returns: false when the batch starts after what is merged here.
@@ -335,19 +338,17 @@ extension StoreReplica: Replica {
             try session.widenCache()
             defer { session.narrowCache() }
             var slices = BatchSlices(batch)
-            var pace = MergePace(isAlone: isAlone)
-            var start = ContinuousClock.now
             var proved: [ReplicaID: ChainLink] = [:]
             while let slice = slices.next(factsMax: pace.factsMax) {
+                if !isAlone { pace.pause(before: slice.factCount) }
+                let start = ContinuousClock.now
                 guard
                     try session.transact(
                         adopting: policies, { try BatchMerge($0).merge(slice, proved: &proved) })
                 else {
                     return false
                 }
-                guard !slices.isAtEnd else { return true }
-                pace.pause(after: ContinuousClock.now - start)
-                start = .now
+                pace.note(slice.factCount, from: start, to: .now)
             }
             return true
         }
