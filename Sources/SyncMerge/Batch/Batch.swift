@@ -85,6 +85,16 @@ package struct Batch: Sendable {
         arrivingRange = transactions.indices
     }
 
+    /// The same batch with other transactions and facts.
+    package func with(_ transactions: [Transaction], arriving: ArrivingFacts) -> Batch {
+        var batch = self
+        batch.transactions = transactions
+        batch.listed = []
+        batch.arriving = arriving
+        batch.arrivingRange = transactions.indices
+        return batch
+    }
+
     /// How many facts it has.
     package var factCount: Int { arriving?.count(in: arrivingRange) ?? listed.count }
 

@@ -34,7 +34,8 @@ struct Compaction<Local: Replica, Peer: Remote>: Sendable {
         var removed = try await remove(
             plan.superseded, for: plan.kept + plan.replaced, acknowledged: acknowledged)
         guard !plan.replaced.isEmpty else { return removed }
-        for batch in try await replica.batches(since: plan.from) { try await remote.append(batch) }
+        let outgoing = try await replica.outgoing(since: plan.from)
+        for place in 0..<outgoing.count { try await remote.append(try outgoing.batch(at: place)) }
         let old = Set(own.map(\.name))
         let new = try await remote.ownBatches(ifMoreThan: 0).filter { !old.contains($0.name) }
         removed += try await remove(plan.replaced, for: new, acknowledged: acknowledged)

@@ -22,23 +22,31 @@ extension Exchange {
         let store = try await replica.store
         let isSigning = try await replica.isSigning
         var found: ForeignTransactions?
-        for item in try await remote.catalog(since: since).items
-        where item.envelope.store == store && item.envelope.upTo[own] > known {
-            if !isSigning, item.envelope.upTo[own] > vector[own] {
-                found = ForeignTransactions(
-                    replica: own, number: item.envelope.upTo[own], sender: item.envelope.sender,
-                    name: item.name)
-            }
-            guard item.envelope.from[own] < item.envelope.upTo[own] else { continue }
-            do {
-                if let number = try await replica.foreignNumber(in: try await remote.fetch(item)) {
+        for _ in 0..<Self.uselessMax where found == nil {
+            let items = try await remote.catalog(since: since).items
+                .filter { $0.envelope.store == store }
+            for item in items where item.envelope.upTo[own] > known {
+                if !isSigning, item.envelope.upTo[own] > vector[own] {
                     found = ForeignTransactions(
-                        replica: own, number: number, sender: item.envelope.sender,
+                        replica: own, number: item.envelope.upTo[own], sender: item.envelope.sender,
                         name: item.name)
                 }
-            } catch let error as SyncError where error.code == .badData {
-                // Skipped, and reported when it is to be merged.
+                guard item.envelope.from[own] < item.envelope.upTo[own] else { continue }
+                do {
+                    let batch = try await remote.fetch(item)
+                    if let number = try await replica.foreignNumber(in: batch) {
+                        found = ForeignTransactions(
+                            replica: own, number: number, sender: item.envelope.sender,
+                            name: item.name)
+                    }
+                } catch let error as SyncError where error.code == .badData {
+                    // Skipped, and reported when it is to be merged.
+                }
             }
+            let reached = items.reduce(since) { $0.joined($1.envelope.upTo) }
+            if remote.keepsBatches || reached == since { break }
+            // One that makes batches on demand lists what follows next.
+            since = reached
         }
         if let found { throw found.error }
         // Who signs believes no claim: what was sent is noted with each batch.

@@ -21,7 +21,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
 
     /// How many batches in succession may lead no further: a remote that invents names would keep
     /// the exchange for as long as it likes.
-    private static var uselessMax: Int { 1000 }
+    static var uselessMax: Int { 1000 }
 
     /// The errors of a batch that is passed over: the rest is merged.
     private static var passable: Set<SyncError.Code> {
@@ -44,7 +44,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
         self.progress = progress
     }
 
-    /// Sends what the remote lacks.
+    /// Sends what the remote lacks, one batch after the other: memory does not grow with it.
     /// - Throws: `unreachable`, `refused` when the remote has transactions under the replica's
     ///   identity that it did not write, and the errors of the replica. What was sent until then
     ///   stays.
@@ -65,7 +65,9 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
         try await requireOwn(upTo: head)
         let since = try await startOfPush(from: head, knowing: known)
             .meet(try await replica.vector)
-        for batch in try await replica.batches(since: since) {
+        let outgoing = try await replica.outgoing(since: since)
+        for place in 0..<outgoing.count {
+            let batch = try outgoing.batch(at: place)
             let envelope = try BatchEnvelope.read(batch).envelope
             try await remote.append(batch)
             report.pushedCount += envelope.transactionCount
@@ -111,8 +113,9 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
             vector.covers($0) && catalog.confirmation(of: $0, by: own) == nil
         }
         guard !open.isEmpty else { return 0 }
-        let batches = try await replica.batches(since: VersionVector())
-        guard let first = batches.first, batches.count == 1 else { return 0 }
+        let outgoing = try await replica.outgoing(since: VersionVector())
+        guard outgoing.count == 1 else { return 0 }
+        let first = try outgoing.batch(at: 0)
         let envelope = try BatchEnvelope.read(first).envelope
         guard open.contains(where: envelope.upTo.covers) else { return 0 }
         try await remote.append(first)
@@ -235,7 +238,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
         }
     }
 
-    private static func useless(_ problems: [BatchCatalog.Problem]) -> SyncError {
+    static func useless(_ problems: [BatchCatalog.Problem]) -> SyncError {
         let last = problems.last.map { " (the last one: \($0.reason))" } ?? ""
         return SyncError(
             .badData,

@@ -14,10 +14,10 @@ package protocol Replica: Sendable {
     /// - Throws: the errors of its storage.
     var vector: VersionVector { get async throws }
 
-    /// What a receiver that has merged `since` lacks, as batches to be merged in this order; empty
-    /// when nothing is missing.
+    /// What a receiver that has merged `since` lacks, as batches to be merged in this order; none
+    /// when nothing is missing. They are of this moment.
     /// - Throws: the errors of its storage.
-    func batches(since: VersionVector) async throws -> [[UInt8]]
+    func outgoing(since: VersionVector) async throws -> any BatchSource
 
     /// Stores what other replicas have acknowledged.
     /// - Throws: the errors of its storage.

@@ -4,40 +4,75 @@ import SyncValues
 /// A replica as a remote: what `synctool serve` offers to the other side.
 ///
 /// It keeps transactions, not batches: it cuts batches from its store for each request, and a batch
-/// that is appended is merged at once or refused. The batches of the last request are kept, so that
-/// they are not made again for a receiver that merges one after the other.
+/// that is appended is merged at once or refused.
+///
+/// What a receiver lacks is extracted once, and made and offered in portions: a catalog lists the
+/// next one, so that memory does not grow with the store. A receiver that has merged it asks for
+/// the catalog again. The batches of a portion are kept until then, so that they are not made again
+/// for a receiver that merges one after the other.
 package actor ReplicaRemote<Local: Replica>: Remote {
+    /// Bytes of batches in one portion, unless one batch has more.
+    private static var portionBytesMax: Int { 4 << 20 }
+
     private struct Offer {
+        /// What the replica had merged when it was made.
         let vector: VersionVector
-        let items: [BatchCatalog.Item]
-        let batches: [String: [UInt8]]
+        let source: any BatchSource
+        /// How many batches were made.
+        var madeCount = 0
+        /// Those of the last portion.
+        var items: [BatchCatalog.Item] = []
+        var batches: [String: [UInt8]] = [:]
+        /// What a receiver has merged after them.
+        var end: VersionVector
     }
 
     private let replica: Local
+    private let portionBytesMax: Int
     private var offer: Offer?
     private var offers = 0
     private var acknowledgements: [ReplicaID: VersionVector] = [:]
     private var noted: [ReplicaID: [UInt8]] = [:]
 
     /// Offers a replica.
-    package init(_ replica: Local) { self.replica = replica }
+    /// - Parameter portionBytesMax: bytes of batches in one portion; nil: as many as usual.
+    package init(_ replica: Local, portionBytesMax: Int? = nil) {
+        self.replica = replica
+        self.portionBytesMax = portionBytesMax ?? Self.portionBytesMax
+    }
 
     package func catalog(since: VersionVector) async throws -> BatchCatalog {
         let vector = try await replica.vector
-        if let offer, offer.vector == vector {
+        if let offer {
+            let isComplete = offer.madeCount == offer.source.count
+            // What was merged since then is offered after the last portion.
+            if !isComplete, since.covers(offer.end) { return try catalogOfNext() }
             let rest = BatchCatalog(offer.items.filter { !since.covers($0.envelope.upTo) })
-            if rest.reach(since: since).covers(vector) { return rest }
+            if offer.vector == vector, rest.reach(since: since).covers(offer.end) { return rest }
         }
         offers += 1
-        var items: [BatchCatalog.Item] = []
-        var batches: [String: [UInt8]] = [:]
-        for (place, batch) in try await replica.batches(since: since).enumerated() {
-            let name = "\(offers)-\(place)-\(Self.digest(of: batch))"
-            items.append(.init(name: name, envelope: try BatchEnvelope.read(batch).envelope))
-            batches[name] = batch
+        offer = Offer(
+            vector: vector, source: try await replica.outgoing(since: since), end: since)
+        return try catalogOfNext()
+    }
+
+    /// Makes the next portion of the offer.
+    private func catalogOfNext() throws -> BatchCatalog {
+        guard var next = offer else { return BatchCatalog([]) }
+        (next.items, next.batches) = ([], [:])
+        var bytes = 0
+        while next.madeCount < next.source.count, bytes < portionBytesMax {
+            let batch = try next.source.batch(at: next.madeCount)
+            let name = "\(offers)-\(next.madeCount)-\(Self.digest(of: batch))"
+            let envelope = try BatchEnvelope.read(batch).envelope
+            next.items.append(.init(name: name, envelope: envelope))
+            next.batches[name] = batch
+            next.end.join(envelope.upTo)
+            next.madeCount += 1
+            bytes += batch.count
         }
-        offer = Offer(vector: vector, items: items, batches: batches)
-        return BatchCatalog(items)
+        offer = next
+        return BatchCatalog(next.items)
     }
 
     /// A receiver that had to connect again is served by another process: a name that it has seen

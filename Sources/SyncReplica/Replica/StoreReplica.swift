@@ -54,13 +54,15 @@ public final class StoreReplica: Sendable {
     ///     possible.
     ///   - olderRowsMax: rows in one transaction of those that state what is older than history;
     ///     nil: as many as usual.
+    ///   - batchFactsMax: facts in one batch that is sent; nil: as many as usual.
     /// - Throws: as ``init(_:)``.
     package init(
         _ path: String, isResolved: Bool = false, wall: @escaping @Sendable () -> Int64,
         driftMax: Duration = HybridClock.driftMax, isVerifying: Bool = false,
         isGeneral: Bool = false, isCheckingLane: Bool = false,
         usesLane: Bool = LaneUse.isFastByDefault,
-        usesLocalLane: Bool = LaneUse.isLocalByDefault, olderRowsMax: Int? = nil
+        usesLocalLane: Bool = LaneUse.isLocalByDefault, olderRowsMax: Int? = nil,
+        batchFactsMax: Int? = nil
     ) throws {
         self.path = path
         // A merge finds by itself what was written past the triggers (``MissedChanges``).
@@ -77,6 +79,7 @@ public final class StoreReplica: Sendable {
                 usesLane: usesLane, isCheckingLane: isCheckingLane)
             environment.usesLocalLane = usesLocalLane
             if let olderRowsMax { environment.olderRowsMax = olderRowsMax }
+            if let batchFactsMax { environment.batchFactsMax = batchFactsMax }
             self.environment = environment
             connection = MergeConnection(
                 try DatabaseOpener.open(path, expecting: .file(local.file)),
@@ -264,7 +267,7 @@ extension StoreReplica: Replica {
     /// - Throws: ``SyncError``: `busy`, and SQLite errors.
     /// - Complexity: O(what is sent)
     package func batches(since: VersionVector) throws -> [[UInt8]] {
-        try batches(since: since, factsMax: OutgoingBatches.factsMax)
+        try batches(since: since, factsMax: environment.batchFactsMax)
     }
 
     /// The batches that a replica lacks that has merged a vector.
@@ -272,7 +275,19 @@ extension StoreReplica: Replica {
     /// - Throws: ``SyncError``: `busy`, and SQLite errors.
     /// - Complexity: O(what is sent)
     package func batches(since: VersionVector, factsMax: Int) throws -> [[UInt8]] {
-        let outgoing = try run("push") { session in
+        try outgoing(since: since, factsMax: factsMax).all()
+    }
+
+    /// The batches that a replica lacks that has merged a vector, each made when it is asked for.
+    /// They are of this moment: what is written or merged later is not in them.
+    /// - Throws: ``SyncError``: `busy`, `diskFull`, and SQLite errors.
+    /// - Complexity: O(what is sent); not in memory
+    package func outgoing(since: VersionVector) throws -> any BatchSource {
+        try outgoing(since: since, factsMax: environment.batchFactsMax)
+    }
+
+    private func outgoing(since: VersionVector, factsMax: Int) throws -> OutgoingExtraction {
+        try run("push") { session in
             try session.transact { transaction in
                 try SchemaRecording(transaction).mergeConcurrent()
                 let policies = transaction.storage.policies
@@ -289,19 +304,23 @@ extension StoreReplica: Replica {
                     policies: policies == MergePolicies() ? "" : try policies.json(),
                     names: try NameStorage(session.connection).read().foreign
                         .sent(with: transaction.schema.names))
-                var batches = try outgoing.batches(since: since, factsMax: factsMax)
+                // Simulations send by way of the temporary file.
+                var extraction = try outgoing.extraction(
+                    since: since, factsMax: factsMax,
+                    memoryMax: transaction.environment.isVerifying
+                        ? 256 : ScratchStreams.memoryMax)
                 if transaction.environment.isVerifying {
-                    try OutgoingVerifier(transaction.storage).verify(batches)
+                    try OutgoingVerifier(transaction.storage).verify(
+                        extraction.frames.indices.map(extraction.made))
                 }
-                let key = try SignedSending(transaction).prove(&batches)
+                extraction.key = try SignedSending(transaction).prove(&extraction)
                 let own = session.identity.replica
-                if let newest = batches.map({ $0.upTo[own] }).max() {
+                if let newest = extraction.frames.map({ $0.batch.upTo[own] }).max() {
                     try transaction.noteSent(newest)
                 }
-                return (batches, key)
+                return extraction
             }
         }
-        return try outgoing.0.map { try BatchEncoder.encode($0, signing: outgoing.1) }
     }
 
     /// Merges a batch; merging it again changes nothing. A large batch is merged in slices, each a

@@ -21,12 +21,14 @@ struct OutgoingFacts {
     private var named: [ObjectUID: Int32] = [:]
     private var last: (name: LaneRecord.Name, place: Int32?) = (LaneRecord.Name(), nil)
 
-    /// - Parameter dots: the transactions whose facts are collected.
-    /// - Throws: SQLite errors.
-    init(of dots: [Dot], replicas: ReplicaNames) throws {
+    /// - Parameters:
+    ///   - dots: the transactions whose facts are collected.
+    ///   - numbers: of their replicas, in `syncd_replica`.
+    init(of dots: [Dot], numbers: [ReplicaID: Int64]) {
         self.dots = dots
+        transactions.reserveCapacity(dots.count)
         for (place, dot) in dots.enumerated() {
-            let replica = try replicas.number(of: dot.replica)
+            guard let replica = numbers[dot.replica] else { continue }
             transactions[LaneRecord.Name(replica: replica, number: dot.number)] = Int32(place)
         }
     }
@@ -40,25 +42,25 @@ struct OutgoingFacts {
 
     // MARK: Records
 
-    /// Adds the facts of an object that are of the transactions.
+    /// Adds the facts of an object that are of some of the transactions.
     /// - Parameters:
-    ///   - bytes: its record (``RecordCoding``).
+    ///   - record: its bytes are those of ``RecordCoding``.
     ///   - widths: the number of columns of each of the entity's cells.
-    ///   - number: its private number.
+    ///   - positions: of the transactions.
     /// - Throws: `badData` for bytes that are no record.
     /// - Complexity: O(bytes)
     mutating func add(
-        _ bytes: UnsafeRawBufferPointer, of uid: ObjectUID, entity: Int, widths: [Int],
-        number: Int64?
+        _ record: OutgoingPart.Record, widths: [Int], of positions: Range<Int32>
     ) throws {
+        let (bytes, entity) = (record.bytes, record.entity)
         var cursor = ByteCursor(bytes)
         let object = Int32(objects.count)
-        objects.append(uid)
-        numbers.append(number)
+        objects.append(record.uid)
+        numbers.append(record.number)
         for _ in 0..<count(&cursor, bytes) {
             let kind = LifeKind(rawValue: cursor.byte())
             let incarnation = Int32(truncatingIfNeeded: cursor.varint())
-            let transaction = transaction(&cursor)
+            let transaction = transaction(&cursor, of: positions)
             guard let kind, !cursor.isBroken else { throw Self.damaged }
             guard let transaction else { continue }
             lives.objects.append(object)
@@ -70,7 +72,7 @@ struct OutgoingFacts {
         guard cursor.varint() == UInt64(widths.count) else { throw Self.damaged }
         for (cell, width) in widths.enumerated() {
             for _ in 0..<count(&cursor, bytes) {
-                let transaction = transaction(&cursor)
+                let transaction = transaction(&cursor, of: positions)
                 let incarnation = Int32(truncatingIfNeeded: cursor.varint())
                 guard let transaction else {
                     for _ in 0..<width { _ = cursor.skipField() }
@@ -87,19 +89,21 @@ struct OutgoingFacts {
         guard cursor.position == bytes.count else { throw Self.damaged }
     }
 
-    private static let damaged = SyncError(.badData, "an object's record is damaged")
+    static let damaged = SyncError(.badData, "an object's record is damaged")
 
     /// A count: no more than there are bytes, so that damaged ones end.
     private func count(_ cursor: inout ByteCursor, _ bytes: UnsafeRawBufferPointer) -> Int {
         Int(min(cursor.varint(), UInt64(bytes.count)))
     }
 
-    private mutating func transaction(_ cursor: inout ByteCursor) -> Int32? {
+    private mutating func transaction(
+        _ cursor: inout ByteCursor, of positions: Range<Int32>
+    ) -> Int32? {
         let replica = Int64(truncatingIfNeeded: cursor.varint())
         let name = LaneRecord.Name(
             replica: replica, number: Int64(truncatingIfNeeded: cursor.varint()))
         if name != last.name { last = (name, transactions[name]) }
-        return last.place
+        return last.place.flatMap { positions.contains($0) ? $0 : nil }
     }
 
     private mutating func addField(

@@ -99,38 +99,42 @@ struct SignedSending {
         try storage.signers.write(signer)
     }
 
-    /// Adds the proofs to batches that follow each other.
+    /// Adds the proofs to batches that follow each other, of which the vectors alone are read.
     /// - Returns: the key to sign them with.
     /// - Complexity: O(transactions of the batches, and those from there to the next anchors)
-    func prove(_ batches: inout [Batch]) throws -> SigningKey? {
+    func prove(_ extraction: inout OutgoingExtraction) throws -> SigningKey? {
         guard try isOn() else { return nil }
         var me = try ownSigner()
         let others = try storage.signers.all().values.filter { $0.replica != own }
         let decisions = try storage.members.all().sorted.prefix(BatchLimits.decisionsMax)
-        for index in batches.indices {
-            batches[index].decisions = Array(decisions)
-            batches[index].proofs[own] = try ownProof(for: batches[index], of: &me)
+        for index in extraction.frames.indices {
+            var batch = extraction.frames[index].batch
+            batch.decisions = Array(decisions)
+            batch.proofs[own] = try ownProof(for: batch, of: &me)
             for signer in others {
-                if let proof = try proof(for: batches[index], of: signer) {
-                    batches[index].proofs[signer.replica] = proof
+                if let proof = try proof(for: batch, of: signer) {
+                    batch.proofs[signer.replica] = proof
                 }
             }
+            extraction.frames[index].batch = batch
         }
-        try addNames(to: &batches, signing: me.secret)
+        try addNames(to: &extraction, signing: me.secret)
         try storage.signers.write(me)
         return me.secret
     }
 
     /// A batch has the names of the replicas that it has proofs of: a receiver verifies them by
     /// their keys.
-    private func addNames(to batches: inout [Batch], signing key: SigningKey?) throws {
-        guard !batches.isEmpty else { return }
+    private func addNames(
+        to extraction: inout OutgoingExtraction, signing key: SigningKey?
+    ) throws {
+        guard !extraction.frames.isEmpty else { return }
         try ReplicaNaming(transaction).ensureOwn(signing: key)
         let names = try storage.replicaNames.all()
-        for index in batches.indices {
-            let replicas = batches[index].proofs.keys
-            batches[index].replicaNames = names.filter { replicas.contains($0.key) }
-                .compactMapValues(\.signed)
+        for index in extraction.frames.indices {
+            let replicas = extraction.frames[index].batch.proofs.keys
+            extraction.frames[index].batch.replicaNames =
+                names.filter { replicas.contains($0.key) }.compactMapValues(\.signed)
         }
     }
 

@@ -83,6 +83,25 @@ enum HeaderDetails {
         return writer.bytes
     }
 
+    /// Calls `body` for each change that is listed, with the number of its cells.
+    /// - Throws: `badData` for bytes that are no details; what `body` throws.
+    /// - Complexity: O(changes)
+    static func forEachChange(
+        in bytes: [UInt8], _ body: (_ shape: Int64, ChangeKind, _ cellCount: Int) throws -> Void
+    ) throws {
+        var reader = ByteReader(bytes)
+        for _ in 0..<4 { _ = try reader.value() }
+        _ = try reader.varint()
+        for _ in 0..<(try reader.countOfRest(atMost: bytes.count)) {
+            _ = try reader.raw(16)
+            let word = try reader.varint()
+            let cellCount = try reader.countOfRest(atMost: bytes.count)
+            for _ in 0..<cellCount { _ = try reader.varint() }
+            guard let kind = ChangeKind(rawValue: Int(word & 3)) else { continue }
+            try body(Int64(word >> 2), kind, cellCount)
+        }
+    }
+
     /// - Parameter entity: the position of a shape's entity; the changes of a shape without one
     ///   are left out.
     /// - Throws: `badData` for bytes that are no details; what `entity` throws.

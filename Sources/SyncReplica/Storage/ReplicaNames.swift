@@ -8,8 +8,10 @@ import SyncValues
 final class ReplicaNames {
     private let select: Statement
     private let insert: Statement
-    private var numbers: [ReplicaID: Int64] = [:]
-    private var names: [Int64: ReplicaID] = [:]
+    /// All numbers.
+    private(set) var numbers: [ReplicaID: Int64] = [:]
+    /// All replicas.
+    private(set) var names: [Int64: ReplicaID] = [:]
 
     init(_ connection: OpaquePointer) throws {
         select = try Statement("SELECT id, replica FROM syncd_replica", on: connection)

@@ -71,20 +71,28 @@ final class UnknownFacts {
 
     /// All kept facts, in the order in which they were written.
     /// - Throws: SQLite errors; `badData` for facts that cannot be read.
-    /// - Complexity: O(kept facts)
+    /// - Complexity: O(kept facts), in memory
     func all() throws -> [Entry] {
         var entries: [Entry] = []
+        try forEach { entries.append($0) }
+        return entries
+    }
+
+    /// Calls `body` for each kept fact, in the order in which they were written.
+    /// - Throws: as ``all()``; what `body` throws.
+    /// - Complexity: O(kept facts)
+    func forEach(_ body: (Entry) throws -> Void) throws {
+        defer { select.reset() }
         while try select.step() {
             let columns = try JSONDecoder().decode(
                 [String].self, from: Data((select.text(3) ?? "[]").utf8))
             let (fact, number) = try decoded(select.blob(4) ?? [], width: columns.count)
-            entries.append(
+            try body(
                 Entry(
                     id: select.integer(0), entity: select.text(1) ?? "",
                     isPrivate: select.integer(2) != 0, sharesNumbers: select.integer(2) == 2,
                     columns: columns, fact: fact, number: number))
         }
-        return entries
     }
 
     /// The registers of the kept facts: entities with the columns of a cell, which are none for a

@@ -24,6 +24,12 @@ package actor SimulatedPeer: Replica {
 
     package var vector: VersionVector { replica.state.vector }
 
+    package func outgoing(since: VersionVector) throws -> any BatchSource {
+        ListedBatches(try batches(since: since))
+    }
+
+    /// The batches that a receiver lacks that has merged `since`.
+    /// - Throws: what encoding them throws.
     package func batches(since: VersionVector) throws -> [[UInt8]] {
         var batches: [[UInt8]] = []
         var since = since

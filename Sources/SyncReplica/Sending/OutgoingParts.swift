@@ -1,0 +1,250 @@
+import SyncMerge
+import SyncStorage
+import SyncValues
+
+/// Takes apart what a replica lacks: one pass over the transactions, then one over the records of
+/// the objects that they wrote.
+///
+/// Memory does not grow with the rows: transactions and records go to ``ScratchStreams``. What does
+/// grow: a few numbers for each part, and facts that are not in records (aliases, and those that
+/// the schema has no place for).
+///
+/// Invariant: the ends of the parts ascend for each replica, so that a part is found by the name of
+/// a transaction alone.
+struct OutgoingParts {
+    /// A part ends before its weight exceeds this: the grain in which batches are cut.
+    static let weightMax = 2_000
+
+    private(set) var parts: [OutgoingPart] = []
+    /// Of part n: 2n has the transactions, 2n + 1 the records.
+    private(set) var content: ScratchStreams
+    /// What the batches call entities.
+    private(set) var described: DescribedEntities
+    /// By number in `syncd_shape`: the position among the described entities; none: it has none.
+    private(set) var places: [Int64: Int] = [:]
+
+    private let storage: ReplicaStorage
+    private let since: VersionVector
+    private let weightMax: Int
+    private var isPlaced: Set<Int64> = []
+    private var writer = OutgoingPart.TransactionWriter()
+    /// By number of a replica in `syncd_replica`.
+    private var ends: [Int64: [End]] = [:]
+
+    /// Up to which number of a replica a part leads.
+    private struct End {
+        var number: Int64
+        let part: Int
+    }
+
+    /// - Parameters:
+    ///   - factsMax: facts in one batch.
+    ///   - memoryMax: bytes of transactions and records in memory.
+    init(_ storage: ReplicaStorage, since: VersionVector, factsMax: Int, memoryMax: Int) {
+        content = ScratchStreams(memoryMax: memoryMax)
+        self.storage = storage
+        self.since = since
+        weightMax = min(Self.weightMax, factsMax)
+        described = DescribedEntities(storage.schema.merge.batchEntities)
+    }
+
+    /// Collects what was merged after a position and `since` does not cover.
+    /// - Throws: SQLite errors; `corrupt`, `badData` for rows that cannot be read; `diskFull`.
+    /// - Complexity: O(lacking transactions, and the objects that they wrote)
+    mutating func collect(after place: Int64) throws {
+        try collectTransactions(after: place)
+        try collectUnknown()
+        try collectRecords(after: place)
+        for (alias, dot) in try storage.objects.aliases().sorted(by: { $0.key < $1.key }) {
+            guard let part = try part(of: dot) else { continue }
+            parts[part].others.append((.alias(alias.first, alias.second, dot), nil))
+            parts[part].factCount += 1
+        }
+    }
+
+    // MARK: Transactions
+
+    private mutating func collectTransactions(after place: Int64) throws {
+        let numbers = storage.replicas.numbers
+        var bytes = ByteWriter()
+        try storage.headers.forEach(after: place) { _, header, details in
+            guard !since.covers(header.dot) else { return }
+            let (count, weight) = try weigh(details)
+            if parts.isEmpty || parts[parts.count - 1].weight + weight > weightMax {
+                parts.append(OutgoingPart(after: parts.last?.upTo ?? since))
+                writer = OutgoingPart.TransactionWriter()
+            }
+            let part = parts.count - 1
+            parts[part].transactionCount += 1
+            parts[part].changeCount += count
+            parts[part].weight += weight
+            parts[part].upTo.advance(to: header.dot)
+            note(header.dot, in: part, numbers)
+            bytes.removeAll()
+            writer.append(header, details: details, numbers: numbers, to: &bytes)
+            try bytes.bytes.withUnsafeBytes { try content.append($0, to: 2 * part) }
+        }
+    }
+
+    private mutating func note(_ dot: Dot, in part: Int, _ numbers: [ReplicaID: Int64]) {
+        guard let replica = numbers[dot.replica] else { return }
+        var known = ends[replica] ?? []
+        ends[replica] = nil
+        if let last = known.last, last.part == part {
+            known[known.count - 1].number = max(last.number, dot.number)
+        } else {
+            known.append(End(number: dot.number, part: part))
+        }
+        ends[replica] = known
+    }
+
+    /// How many changes a transaction lists, and how many facts it made of them, at most.
+    private mutating func weigh(_ details: [UInt8]) throws -> (count: Int, weight: Int) {
+        var weight = 1
+        var count = 0
+        try HeaderDetails.forEachChange(in: details) { shape, kind, cells in
+            let place = try self.place(of: shape)
+            count += 1
+            switch kind {
+            case .insert: weight += 1 + (place.map { described.entities[$0].cells.count } ?? 0)
+            case .update: weight += max(1, cells)
+            case .delete: weight += 1
+            }
+        }
+        return (count, weight)
+    }
+
+    private mutating func place(of shape: Int64) throws -> Int? {
+        if isPlaced.contains(shape) { return places[shape] }
+        isPlaced.insert(shape)
+        let place: Int?
+        if let own = storage.shapes.position(of: shape) {
+            place = own
+        } else {
+            place = try storage.shapes.foreign(shape).map { described.place(of: $0) }
+        }
+        places[shape] = place
+        return place
+    }
+
+    // MARK: Facts
+
+    private mutating func collectUnknown() throws {
+        try storage.unknown.forEach { unknown in
+            guard let part = try part(of: unknown.fact.dot) else { return }
+            let fact = described.described(unknown)
+            let number = try unknown.number ?? fact.object.flatMap(number(of:))
+            parts[part].others.append((fact, number))
+            parts[part].factCount += 1
+        }
+    }
+
+    /// The private number of a stored object.
+    private func number(of uid: ObjectUID) throws -> Int64? {
+        guard let object = try storage.objects.object(uid),
+            storage.schema.merge.entities[object.record.entity].hasPrivateNumbers
+        else { return nil }
+        return object.number
+    }
+
+    private mutating func collectRecords(after place: Int64) throws {
+        let schema = storage.schema.merge
+        let widths = schema.entities.map { $0.cells.map(\.count) }
+        var finder = Finder(ends: ends, since: since, numbers: storage.replicas.numbers)
+        var found: [Int] = []
+        var head = ByteWriter()
+        try storage.objects.forEachRecord(after: place) { uid, entity, number, bytes in
+            found.removeAll(keepingCapacity: true)
+            try Self.forEachName(in: bytes, widths: widths[entity]) { name in
+                guard let part = finder.part(of: name) else { return }
+                parts[part].factCount += 1
+                if !found.contains(part) { found.append(part) }
+            }
+            guard !found.isEmpty else { return }
+            // Shared numbers are facts.
+            let isPrivate = schema.entities[entity].hasPrivateNumbers
+            head.removeAll()
+            OutgoingPart.appendHead(
+                of: .init(
+                    uid: uid, entity: entity, number: isPrivate ? number : nil, bytes: bytes),
+                to: &head)
+            for part in found {
+                parts[part].recordBytes += bytes.count
+                try head.bytes.withUnsafeBytes { try content.append($0, to: 2 * part + 1) }
+                try content.append(bytes, to: 2 * part + 1)
+            }
+        }
+    }
+
+    /// Calls `body` with the transaction of each fact of a record.
+    private static func forEachName(
+        in bytes: UnsafeRawBufferPointer, widths: [Int], _ body: (LaneRecord.Name) -> Void
+    ) throws {
+        var cursor = ByteCursor(bytes)
+        func count() -> UInt64 { min(cursor.varint(), UInt64(bytes.count)) }
+        func name() -> LaneRecord.Name {
+            let replica = Int64(truncatingIfNeeded: cursor.varint())
+            return .init(replica: replica, number: Int64(truncatingIfNeeded: cursor.varint()))
+        }
+        for _ in 0..<count() {
+            _ = cursor.byte()
+            _ = cursor.varint()
+            body(name())
+        }
+        guard cursor.varint() == UInt64(widths.count) else { throw OutgoingFacts.damaged }
+        for width in widths {
+            for _ in 0..<count() {
+                body(name())
+                _ = cursor.varint()
+                for _ in 0..<width { _ = cursor.skipField() }
+            }
+            guard !cursor.isBroken else { throw OutgoingFacts.damaged }
+        }
+    }
+
+    // MARK: Finding
+
+    private func part(of dot: Dot) throws -> Int? {
+        var finder = Finder(ends: ends, since: since, numbers: storage.replicas.numbers)
+        let replica = try storage.replicas.number(of: dot.replica)
+        return finder.part(of: .init(replica: replica, number: dot.number))
+    }
+
+    /// Finds the part of a transaction by its name.
+    private struct Finder {
+        private let ends: [Int64: [End]]
+        private var known: [Int64: Int64] = [:]
+        /// The last answer holds for the numbers of the replica after the first, up to the second.
+        private var last: (replica: Int64, after: Int64, upTo: Int64, part: Int)?
+
+        init(ends: [Int64: [End]], since: VersionVector, numbers: [ReplicaID: Int64]) {
+            self.ends = ends
+            for entry in since.entries {
+                if let number = numbers[entry.replica] { known[number] = entry.number }
+            }
+        }
+
+        /// - Returns: nil for one that is not sent.
+        /// - Complexity: O(log n) in the parts
+        mutating func part(of name: LaneRecord.Name) -> Int? {
+            if let last, last.replica == name.replica, name.number > last.after,
+                name.number <= last.upTo
+            {
+                return last.part
+            }
+            let start = known[name.replica] ?? 0
+            guard name.number > start, let ends = ends[name.replica] else { return nil }
+            var (low, high) = (0, ends.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if ends[middle].number < name.number { low = middle + 1 } else { high = middle }
+            }
+            guard low < ends.count else { return nil }
+            last = (
+                name.replica, low > 0 ? ends[low - 1].number : start, ends[low].number,
+                ends[low].part
+            )
+            return ends[low].part
+        }
+    }
+}

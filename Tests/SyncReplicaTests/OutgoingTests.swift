@@ -1,0 +1,186 @@
+import SyncTesting
+import Synchronization
+import Testing
+
+@testable import SyncCore
+@testable import SyncMerge
+@testable import SyncReplica
+
+/// What a store sends is made and sent batch by batch.
+@Suite("Sending in parts")
+struct OutgoingTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private static let schema = """
+        CREATE TABLE owner(id INTEGER PRIMARY KEY, name TEXT UNIQUE);
+        CREATE TABLE item(id INTEGER PRIMARY KEY, text TEXT, rank INTEGER,
+          owner INTEGER REFERENCES owner(id));
+        INSERT INTO owner VALUES (1, 'ann'), (2, 'bob');
+        INSERT INTO item WITH RECURSIVE c(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM c LIMIT 40)
+          SELECT n, 'old ' || n, n, 1 + n % 2 FROM c;
+        """
+
+    /// A store that sends batches of a few facts, with rows that are older than history, and
+    /// transactions of two rows each.
+    private func store(_ name: String, batchFactsMax: Int = 20) throws -> TestStore {
+        let path = folder.file(name)
+        try TestStore(path, schema: Self.schema).replica.close()
+        let replica = try StoreReplica(
+            path, wall: { Timestamp.now().milliseconds }, isVerifying: true, olderRowsMax: 10,
+            batchFactsMax: batchFactsMax)
+        let store = try TestStore(path, replica)
+        _ = try replica.vector
+        for number in 0..<10 {
+            try store.run(
+                """
+                BEGIN;
+                INSERT INTO item(text, rank, owner) VALUES ('left \(number)', 0, 1);
+                INSERT INTO item(text, rank, owner) VALUES ('right \(number)', 0, 2);
+                UPDATE item SET rank = rank + 1 WHERE id = \(number + 1);
+                COMMIT
+                """)
+            // Each commit is a transaction of its own.
+            _ = try replica.vector
+        }
+        return store
+    }
+
+    private func clone(_ remote: MemoryRemote, at path: String) async throws -> TestStore {
+        var batches: [[UInt8]] = []
+        for item in try await remote.catalog(since: VersionVector()).path(since: VersionVector()) {
+            batches.append(try await remote.fetch(item))
+        }
+        return try TestStore(path, StoreReplica.clone(at: path, from: batches))
+    }
+
+    @Test("a push that ends between two batches is continued by the next one", arguments: 0..<8)
+    func interrupted(after count: Int) async throws {
+        let a = try store("a.db")
+        let remote = MemoryRemote(store: a.replica.storeID)
+        let whole = try a.replica.outgoing(since: VersionVector()).count
+        #expect(whole > 8, "there is something to interrupt")
+        // A push begins with two calls, and has one for each batch.
+        await remote.failCall(count + 2, with: count % 2 == 0 ? .before : .after)
+        let error = await #expect(throws: SyncError.self) {
+            _ = try await Exchange(a.replica, with: remote).push()
+        }
+        #expect(error?.code == .unreachable)
+        let items = try await remote.catalog(since: VersionVector()).items
+        #expect((1..<whole).contains(items.count) || items.isEmpty && count == 0)
+        if !items.isEmpty {
+            let part = try await clone(remote, at: folder.file("part.db"))
+            #expect(
+                try part.rows("SELECT count(*) FROM item WHERE text LIKE 'left%'")
+                    == part.rows("SELECT count(*) FROM item WHERE text LIKE 'right%'"),
+                "no transaction is half there")
+            #expect(try part.rows("PRAGMA foreign_key_check").isEmpty)
+        }
+        await remote.failNoMore()
+        let report = try await Exchange(a.replica, with: remote).push()
+        #expect(report.head == (try a.replica.vector))
+        let added = try await remote.catalog(since: VersionVector()).items.count - items.count
+        #expect(added == whole - items.count, "what was there is not sent again")
+        let b = try await clone(remote, at: folder.file("b.db"))
+        #expect(try b.dump() == a.dump())
+    }
+
+    @Test("what is written while batches are sent comes after them")
+    func writtenMeanwhile() throws {
+        let a = try store("a.db")
+        let outgoing = try a.replica.outgoing(since: VersionVector())
+        let before = try a.dump()
+        let vector = try a.replica.vector
+        let first = try outgoing.batch(at: 0)
+        try a.run("UPDATE item SET text = 'new ' || id; DELETE FROM item WHERE id > 20")
+        let rest = try (1..<outgoing.count).map(outgoing.batch)
+        let b = try TestStore(
+            folder.file("b.db"), StoreReplica.clone(at: folder.file("b.db"), from: [first] + rest))
+        #expect(try b.dump() == before)
+        #expect(try b.replica.vector == vector)
+        try b.pull(from: a)
+        #expect(try b.dump() == a.dump())
+    }
+
+    @Test("a store that is served offers its batches in portions, and what is written meanwhile")
+    func portions() async throws {
+        let a = try store("a.db")
+        let b = try a.copy(at: folder.file("b.db"))
+        let remote = ReplicaRemote(a.replica, portionBytesMax: 1)
+        #expect(try await remote.catalog(since: b.replica.vector).items.count == 1)
+        let isWritten = Mutex(false)
+        let exchange = Exchange(
+            b.replica, with: remote,
+            progress: { report in
+                isWritten.withLock { isWritten in
+                    guard !isWritten, report.pulledCount >= 5 else { return }
+                    isWritten = true
+                    try? a.run("UPDATE item SET text = 'late' WHERE id = 3")
+                }
+            })
+        let report = try await exchange.pull()
+        #expect(report.problems.isEmpty)
+        #expect(try b.rows("SELECT text FROM item WHERE id = 3") == [["late"]])
+        #expect(try b.dump() == a.dump())
+        #expect(try await remote.catalog(since: b.replica.vector).items.isEmpty)
+    }
+
+    @Test("transactions in a restored file's own name are found in a later portion, too")
+    func restoredBehindPortions() async throws {
+        let a = try RestoredFile(folder.file("a.db"), schema: Self.schema)
+        let snapshot = try await a.withReplica { try $0.batches(since: VersionVector()) }
+        let path = folder.file("b.db")
+        try StoreReplica.clone(at: path, from: snapshot).close()
+        let b = try TestStore(
+            path, StoreReplica(path, wall: { Timestamp.now().milliseconds }, batchFactsMax: 1))
+        try a.keep()
+        for number in 0..<3 {
+            try b.run("INSERT INTO item(text) VALUES ('of b \(number)')")
+            _ = try b.replica.vector
+        }
+        try a.run("INSERT INTO item(text) VALUES ('lost')")
+        let since = try b.replica.vector
+        for batch in try await a.withReplica({ try $0.batches(since: since) }) {
+            #expect(try b.replica.merge(batch))
+        }
+        try a.restore()
+        try a.run("INSERT INTO item(text) VALUES ('again')")
+        let error = await #expect(throws: SyncError.self) {
+            try await a.withReplica {
+                _ = try await Exchange($0, with: ReplicaRemote(b.replica, portionBytesMax: 1))
+                    .push()
+            }
+        }
+        #expect(error?.code == .refused)
+    }
+
+    // MARK: Limits
+
+    private func part(
+        transactions: Int = 1, changes: Int = 1, facts: Int = 1, bytes: Int = 1
+    ) -> OutgoingPart {
+        var part = OutgoingPart(after: VersionVector())
+        part.transactionCount = transactions
+        part.changeCount = changes
+        part.factCount = facts
+        part.recordBytes = bytes
+        return part
+    }
+
+    @Test("a batch ends before any of its limits")
+    func limits() {
+        func divided(_ part: OutgoingPart) -> [Range<Int>] {
+            OutgoingBatches.divided(
+                Array(repeating: part, count: 4), factsMax: 99)
+        }
+        #expect(divided(part()) == [0..<4])
+        #expect(divided(part(transactions: OutgoingBatches.transactionsMax / 2)) == [0..<2, 2..<4])
+        #expect(divided(part(facts: 33)) == [0..<3, 3..<4])
+        // Rows that were updated again and again: many changes, and few facts.
+        #expect(divided(part(changes: OutgoingBatches.changesMax / 2)) == [0..<2, 2..<4])
+        #expect(
+            divided(part(bytes: OutgoingBatches.recordBytesMax)) == [0..<1, 1..<2, 2..<3, 3..<4])
+        #expect(divided(part(facts: .max / 8)) == [0..<1, 1..<2, 2..<3, 3..<4])
+    }
+}
