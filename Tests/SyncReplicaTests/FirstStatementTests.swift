@@ -157,6 +157,29 @@ struct FirstStatementTests {
         }
     }
 
+    @Test("rows with large values travel in smaller parts")
+    func olderRowsOfManyBytes() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a.db")
+        try Self.makeStore(
+            at: path,
+            """
+            CREATE TABLE picture(id INTEGER PRIMARY KEY, bytes BLOB);
+            INSERT INTO picture WITH RECURSIVE c(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM c
+              LIMIT 5) SELECT n, zeroblob(\(OlderTransactions.bytesMax / 2)) FROM c
+            """)
+        let sender = try StoreReplica(path, wall: { 5 })
+        defer { try? sender.close() }
+        let batches = try sender.batches(since: VersionVector()).map(BatchDecoder.decode)
+        let counts = batches.flatMap { batch in
+            batch.transactions.map { transaction in
+                transaction.changes.count { batch.entities[$0.entity].name == "picture" }
+            }
+        }
+        #expect(counts.max() == 2)
+        #expect(counts.reduce(0, +) == 5)
+    }
+
     private static func makeStore(at path: String, _ sql: String) throws {
         let writer = try PlainConnection(path, wal: true)
         try writer.run(

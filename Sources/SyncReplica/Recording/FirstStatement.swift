@@ -11,10 +11,10 @@ import SyncValues
 /// (``RegionLoader/whole(in:)``), which stores the same, byte for byte, but for the numbers of the
 /// rows in `syncd_object`.
 ///
-/// Memory: what the log has of rows that were written since the store is tracked, and the lists of
-/// the rows that are older (``OlderTransactions``), some 18 bytes a row; in WAL mode nothing else
-/// grows with the store. All is one transaction of SQLite: docs/merge-design.md, *The first
-/// statement*.
+/// Memory: what the log has of rows that were written since the store is tracked; in WAL mode
+/// nothing else grows with the store. The lists of the rows that are older (``OlderTransactions``),
+/// some 18 bytes a row, are in a temporary file. All is one transaction of SQLite:
+/// docs/merge-design.md, *The first statement*.
 struct FirstStatement {
     /// The page cache meanwhile: identities are random, and so are the pages of their index.
     private static let cacheKibibytes = 32_768
@@ -62,7 +62,7 @@ struct FirstStatement {
             recording, consolidation: consolidation, identities: identities, storage: storage,
             firstPosition: transaction.nextPosition, older: older)
         for component in ReferenceOrder(of: schema.merge).components {
-            older.divide()
+            try older.divide()
             for entity in component.entities {
                 try rows.state(entity, mayDivide: !component.isCircular)
             }

@@ -1,9 +1,12 @@
 import SyncMerge
+import SyncStorage
+import SyncValues
 
 /// The transactions of the rows that are older than history: nobody knows what wrote them, so that
 /// they may be divided as it suits. Where that is possible each has at most
-/// ``MergeEnvironment/olderRowsMax`` rows: replicas send, verify and merge whole transactions, so
-/// that memory, and the time that a merge keeps out writers, depend on the largest.
+/// ``MergeEnvironment/olderRowsMax`` rows, and values of some ``bytesMax`` bytes: replicas send,
+/// verify and merge whole transactions, so that memory, and the time that a merge keeps out
+/// writers, depend on the largest.
 ///
 /// Invariants
 /// - All are as old as the store, and each has seen those before it.
@@ -12,11 +15,17 @@ import SyncMerge
 ///
 /// Confined to its connection's queue and to one transaction.
 final class OlderTransactions {
+    /// Bytes of the values of one transaction: one row may have more. A batch has room for 64 times
+    /// as many (``BatchLimits/contentBytesMax``).
+    static let bytesMax = 4 << 20
+
     private struct Part {
         let header: TransactionHeader
-        /// The inserts, as ``HeaderDetails`` has them, by entity.
+        /// The inserts, as ``HeaderDetails`` has them, by entity; of a part that has ended, in
+        /// ``details``.
         var changes: [Int: ByteWriter] = [:]
         var count = 0
+        var byteCount = 0
     }
 
     private let transaction: MergeTransaction
@@ -24,6 +33,8 @@ final class OlderTransactions {
     /// The position of the first one in the merge order.
     private let position: Int64
     private var parts: [Part]
+    /// By part, of those that have ended.
+    private var details = ScratchStreams()
 
     /// - Parameters:
     ///   - first: the first one, which may stay without rows.
@@ -43,12 +54,15 @@ final class OlderTransactions {
 
     /// Begins the next one, if the present one is full: where the rows that come next refer to no
     /// row that comes after them.
+    /// - Throws: `diskFull`, `readOnly` for a temporary file.
     /// - Complexity: O(1)
-    func divide() {
-        if parts[parts.count - 1].count >= rowsMax { begin() }
+    func divide() throws {
+        let part = parts[parts.count - 1]
+        if part.count >= rowsMax || part.byteCount >= Self.bytesMax { try begin() }
     }
 
-    private func begin() {
+    private func begin() throws {
+        try end()
         let last = parts[parts.count - 1].header
         var seen = last.seen
         seen.advance(to: last.dot)
@@ -60,27 +74,36 @@ final class OlderTransactions {
     }
 
     /// Notes the insert of a row in the present one.
-    func append(_ uid: ObjectUID, entity: Int) {
+    /// - Parameter byteCount: of its values.
+    func append(_ uid: ObjectUID, entity: Int, byteCount: Int) {
         HeaderDetails.append(
             Batch.Change(uid, entity: entity, kind: .insert),
             shape: transaction.storage.shapes.number(of: entity),
             to: &parts[parts.count - 1].changes[entity, default: ByteWriter()])
         parts[parts.count - 1].count += 1
+        parts[parts.count - 1].byteCount += byteCount
+    }
+
+    /// Puts aside what the present one lists.
+    private func end() throws {
+        let part = parts[parts.count - 1]
+        var changes = ByteWriter()
+        for (_, bytes) in part.changes.sorted(by: { $0.key < $1.key }) {
+            changes.append(raw: bytes.bytes)
+        }
+        parts[parts.count - 1].changes = [:]
+        try HeaderDetails.encode(
+            Batch.Transaction(part.header), changes: changes.bytes, count: part.count
+        ).withUnsafeBytes { try details.append($0, to: parts.count - 1) }
     }
 
     /// Appends them to the merge order.
-    /// - Throws: SQLite errors.
+    /// - Throws: SQLite errors; `diskFull`, `readOnly` for a temporary file.
     /// - Complexity: O(rows)
     func store() throws {
-        for part in parts {
-            var changes = ByteWriter()
-            for (_, bytes) in part.changes.sorted(by: { $0.key < $1.key }) {
-                changes.append(raw: bytes.bytes)
-            }
-            try transaction.append(
-                part.header,
-                details: HeaderDetails.encode(
-                    Batch.Transaction(part.header), changes: changes.bytes, count: part.count))
+        try end()
+        for (place, part) in parts.enumerated() {
+            try transaction.append(part.header, details: try details.bytes(of: place))
         }
     }
 }

@@ -49,9 +49,21 @@ final class RowStating {
             let row = table.columns.indices.map { select.value(Int32($0)) }
             let key = storage.schema.merge.key(entity, table.key.map { row[$0] })
             let uid = try identities.uid(of: key)
-            if mayDivide { older.divide() }
+            if mayDivide { try older.divide() }
             try store(row, at: key, uid: uid)
-            if consolidation.births[key] == nil { older.append(uid, entity: entity) }
+            if consolidation.births[key] == nil {
+                older.append(uid, entity: entity, byteCount: Self.byteCount(of: row))
+            }
+        }
+    }
+
+    private static func byteCount(of row: [Value]) -> Int {
+        row.reduce(0) { sum, value in
+            switch value {
+            case .text(let text): sum + text.utf8.count
+            case .blob(let bytes): sum + bytes.count
+            default: sum + 8
+            }
         }
     }
 
