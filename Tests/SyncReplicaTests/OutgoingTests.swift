@@ -55,7 +55,42 @@ struct OutgoingTests {
         return try TestStore(path, StoreReplica.clone(at: path, from: batches))
     }
 
-    @Test("a push that ends between two batches is continued by the next one", arguments: 0..<8)
+    @Test(
+        "batches have each transaction once, in the merge order, each from where the last one led",
+        arguments: [1, 7, 20, 100_000])
+    func cover(factsMax: Int) throws {
+        let a = try store("a.db")
+        let numbers = try a.rows("SELECT number FROM syncd_header ORDER BY place")
+        let whole = try a.replica.batches(since: VersionVector(), factsMax: .max)
+            .map(BatchDecoder.decode)
+        #expect(whole.count == 1)
+        let facts = Set(whole.flatMap(\.facts))
+        for count in [0, 3, numbers.count - 1, numbers.count] {
+            var since = VersionVector()
+            for number in numbers.prefix(count) {
+                guard case .integer(let number) = number[0] else { continue }
+                since.advance(to: Dot(a.replica.replicaID, number))
+            }
+            var from = since
+            var found: [Fact] = []
+            var order: [[Value]] = []
+            for bytes in try a.replica.batches(since: since, factsMax: factsMax) {
+                let batch = try BatchDecoder.decode(bytes)
+                #expect(batch.from == from)
+                from = batch.upTo
+                found += batch.facts
+                order += batch.transactions.map { [.integer($0.header.dot.number)] }
+                #expect(batch.factCount <= factsMax || batch.transactions.count == 1)
+            }
+            #expect(order == Array(numbers.dropFirst(count)))
+            #expect(found.count == Set(found).count)
+            #expect(Set(found) == facts.filter { !since.covers($0.dot) })
+            #expect(try from == a.replica.vector)
+        }
+    }
+
+    @Test(
+        "a push that ends between two batches is continued by the next one", arguments: [0, 1, 4])
     func interrupted(after count: Int) async throws {
         let a = try store("a.db")
         let remote = MemoryRemote(store: a.replica.storeID)
@@ -126,6 +161,90 @@ struct OutgoingTests {
         #expect(try await remote.catalog(since: b.replica.vector).items.isEmpty)
     }
 
+    /// A served store whose connection breaks: what is asked next is answered by another process.
+    private actor ServedAgain: Remote {
+        private let replica: StoreReplica
+        private var remote: ReplicaRemote<StoreReplica>
+        private var fetchesLeft: Int
+        private(set) var connections = 1
+
+        init(_ replica: StoreReplica, breakingAtFetch count: Int) {
+            self.replica = replica
+            remote = ReplicaRemote(replica, portionBytesMax: 1)
+            fetchesLeft = count
+        }
+
+        func fetch(_ item: BatchCatalog.Item) async throws -> [UInt8] {
+            fetchesLeft -= 1
+            guard fetchesLeft == 0 else { return try await remote.fetch(item) }
+            remote = ReplicaRemote(replica, portionBytesMax: 1)
+            connections += 1
+            throw SyncError(.unreachable, "the connection broke")
+        }
+
+        func catalog(since: VersionVector) async throws -> BatchCatalog {
+            try await remote.catalog(since: since)
+        }
+        func head() async throws -> VersionVector { try await remote.head() }
+        func append(_ batch: [UInt8]) async throws { try await remote.append(batch) }
+        func acknowledge(_ vector: VersionVector, of replica: ReplicaID) async throws {
+            try await remote.acknowledge(vector, of: replica)
+        }
+        func acknowledged() async throws -> [ReplicaID: VersionVector] {
+            try await remote.acknowledged()
+        }
+        func noteSums(_ sums: [UInt8], of replica: ReplicaID) async throws {
+            try await remote.noteSums(sums, of: replica)
+        }
+        func notedSums() async throws -> [ReplicaID: [UInt8]] { try await remote.notedSums() }
+    }
+
+    @Test("a pull goes on when its connection broke between two portions", arguments: [1, 2, 4])
+    func reconnected(atFetch count: Int) async throws {
+        let a = try store("a.db")
+        let b = try a.copy(at: folder.file("b.db"))
+        let remote = ServedAgain(a.replica, breakingAtFetch: count)
+        let report = try await Exchange(b.replica, with: remote).pull()
+        #expect(await remote.connections == 2)
+        #expect(report.problems.isEmpty)
+        #expect(try b.replica.vector == a.replica.vector)
+        #expect(try b.dump() == a.dump())
+    }
+
+    @Test(
+        "a restored file that has all that it had sent gets the rest in portions",
+        arguments: [false, true])
+    func behindPortions(isSigning: Bool) async throws {
+        let a = try RestoredFile(
+            folder.file("a.db"), schema: Self.schema, isSigning: isSigning)
+        let snapshot = try await a.withReplica { try $0.batches(since: VersionVector()) }
+        let path = folder.file("b.db")
+        try StoreReplica.clone(at: path, from: snapshot).close()
+        let b = try TestStore(
+            path, StoreReplica(path, wall: { Timestamp.now().milliseconds }, batchFactsMax: 1))
+        for number in 0..<3 {
+            try a.run("INSERT INTO item(text) VALUES ('of a \(number)')")
+            _ = try await a.withReplica { try $0.vector }
+        }
+        try a.keep()
+        for number in 0..<3 {
+            try b.run("INSERT INTO item(text) VALUES ('of b \(number)')")
+            let since = try b.replica.vector
+            for batch in try await a.withReplica({ try $0.batches(since: since) }) {
+                #expect(try b.replica.merge(batch))
+            }
+        }
+        try a.restore()
+        let remote = ReplicaRemote(b.replica, portionBytesMax: 1)
+        let report = try await a.withReplica { try await Exchange($0, with: remote).sync() }
+        #expect(report.problems.isEmpty)
+        let rows = "SELECT text FROM item ORDER BY text"
+        #expect(try a.rows(rows) == b.rows(rows))
+        #expect(try a.rows(rows).count == 46)
+        #expect(
+            try await a.withReplica { try $0.vector } == b.replica.vector)
+    }
+
     @Test("transactions in a restored file's own name are found in a later portion, too")
     func restoredBehindPortions() async throws {
         let a = try RestoredFile(folder.file("a.db"), schema: Self.schema)
@@ -153,6 +272,46 @@ struct OutgoingTests {
             }
         }
         #expect(error?.code == .refused)
+    }
+
+    // MARK: Large values
+
+    @Test("large values travel few at a time, and not with what else was written to their rows")
+    func largeValues() throws {
+        let path = folder.file("a.db")
+        try TestStore(
+            path, schema: "CREATE TABLE picture(id INTEGER PRIMARY KEY, bytes BLOB, rank INTEGER)"
+        ).replica.close()
+        let factsMax = 60
+        let a = try TestStore(
+            path,
+            StoreReplica(
+                path, wall: { Timestamp.now().milliseconds }, isVerifying: true,
+                batchFactsMax: factsMax))
+        func parts(since: VersionVector) throws -> [OutgoingPart] {
+            try #require(a.replica.outgoing(since: since) as? OutgoingExtraction).parts
+        }
+        let start = try a.replica.vector
+        let size = 10 * OutgoingParts.largeBytes
+        for number in 0..<10 {
+            try a.run("INSERT INTO picture VALUES (\(number), zeroblob(\(size)), 0)")
+            _ = try a.replica.vector
+        }
+        let inserts = try parts(since: start)
+        #expect(inserts.reduce(0) { $0 + $1.transactionCount } == 10)
+        let most = try #require(inserts.map(\.recordBytes).max())
+        #expect((size...factsMax * OutgoingParts.largeBytes).contains(most))
+        let b = try a.copy(at: folder.file("b.db"))
+        try b.pull(from: a)
+        for number in 0..<10 {
+            try a.run("UPDATE picture SET rank = 1 WHERE id = \(number)")
+            _ = try a.replica.vector
+        }
+        let updates = try parts(since: b.replica.vector)
+        #expect(updates.reduce(0) { $0 + $1.factCount } == 10)
+        #expect(updates.reduce(0) { $0 + $1.recordBytes } < size, "without the pictures")
+        try b.pull(from: a)
+        #expect(try b.dump() == a.dump())
     }
 
     // MARK: Limits

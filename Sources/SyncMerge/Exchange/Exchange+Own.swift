@@ -8,49 +8,66 @@ extension Exchange {
     /// written may have reached the numbers that it had lost: so everything that the remote has
     /// beyond what was sent is compared, transaction by transaction.
     /// - Parameter claimed: up to where the remote leads.
+    /// - Returns: up to which number nothing has to be compared any more; nil: nothing was compared,
+    ///   and the remote was not asked.
     /// - Throws: `refused`, with the batch and its sender.
-    package func requireOwn(upTo claimed: VersionVector) async throws {
+    @discardableResult
+    package func requireOwn(upTo claimed: VersionVector) async throws -> Int64? {
         let own = try await replica.replicaID
-        let number = claimed[own]
+        var number = claimed[own]
         let sent = try await replica.sent
-        guard number > sent ?? 0 else { return }
+        guard number > sent ?? 0 else { return nil }
         let vector = try await replica.vector
         let known = min(sent ?? vector[own], vector[own])
-        guard number > known else { return }
+        guard number > known else { return nil }
         var since = VersionVector(vector.entries.filter { $0.replica != own })
         since.advance(to: Dot(own, known))
         let store = try await replica.store
         let isSigning = try await replica.isSigning
         var found: ForeignTransactions?
-        for _ in 0..<Self.uselessMax where found == nil {
-            let items = try await remote.catalog(since: since).items
-                .filter { $0.envelope.store == store }
-            for item in items where item.envelope.upTo[own] > known {
+        try await forEachCatalog(since: since) { catalog in
+            for item in catalog.items
+            where item.envelope.store == store && item.envelope.upTo[own] > known {
                 if !isSigning, item.envelope.upTo[own] > vector[own] {
                     found = ForeignTransactions(
                         replica: own, number: item.envelope.upTo[own], sender: item.envelope.sender,
                         name: item.name)
                 }
+                if !remote.keepsBatches { number = max(number, item.envelope.upTo[own]) }
                 guard item.envelope.from[own] < item.envelope.upTo[own] else { continue }
                 do {
                     let batch = try await remote.fetch(item)
-                    if let number = try await replica.foreignNumber(in: batch) {
+                    if let foreign = try await replica.foreignNumber(in: batch) {
                         found = ForeignTransactions(
-                            replica: own, number: number, sender: item.envelope.sender,
+                            replica: own, number: foreign, sender: item.envelope.sender,
                             name: item.name)
                     }
                 } catch let error as SyncError where error.code == .badData {
                     // Skipped, and reported when it is to be merged.
                 }
             }
-            let reached = items.reduce(since) { $0.joined($1.envelope.upTo) }
-            if remote.keepsBatches || reached == since { break }
-            // One that makes batches on demand lists what follows next.
-            since = reached
+            return found == nil
         }
         if let found { throw found.error }
         // Who signs believes no claim: what was sent is noted with each batch.
         if !isSigning { try await replica.noteSent(number) }
+        return number
+    }
+
+    /// Reads all that the remote has for a receiver that has merged `since`. One that makes batches
+    /// on demand lists those that come next, and what follows to a receiver that has these.
+    /// - Parameter body: gets one catalog after the other; false: no more.
+    private func forEachCatalog(
+        since: VersionVector, _ body: (BatchCatalog) async throws -> Bool
+    ) async throws {
+        var since = since
+        while true {
+            let catalog = try await remote.catalog(since: since)
+            guard try await body(catalog), !remote.keepsBatches else { return }
+            let reached = catalog.items.reduce(since) { $0.joined($1.envelope.upTo) }
+            if reached == since { return }
+            since = reached
+        }
     }
 
     /// Where a push starts: the remote's head, but of a replica that signs without the batches that
@@ -64,8 +81,11 @@ extension Exchange {
         let own = try await replica.replicaID
         let sent = try await replica.sent ?? 0
         guard try await replica.isSigning, head[own] > sent else { return head }
-        let items = try await remote.catalog(since: VersionVector()).items
-            .filter { $0.envelope.upTo[own] <= sent }
+        var items: [BatchCatalog.Item] = []
+        try await forEachCatalog(since: VersionVector()) { catalog in
+            items += catalog.items.filter { $0.envelope.upTo[own] <= sent }
+            return true
+        }
         return BatchCatalog(items).reach(since: known, for: try await replica.membership)
     }
 }

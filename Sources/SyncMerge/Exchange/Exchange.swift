@@ -21,7 +21,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
 
     /// How many batches in succession may lead no further: a remote that invents names would keep
     /// the exchange for as long as it likes.
-    static var uselessMax: Int { 1000 }
+    private static var uselessMax: Int { 1000 }
 
     /// The errors of a batch that is passed over: the rest is merged.
     private static var passable: Set<SyncError.Code> {
@@ -167,6 +167,9 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
         var useless = (count: 0, at: VersionVector())
         var passedOver: Set<String> = []
         let store = try await replica.store
+        let own = try await replica.replicaID
+        // Up to where what the remote has of this replica was compared.
+        var compared: Int64 = 0
         var members = try await replica.membership
         while true {
             let behind = try await replica.behind
@@ -180,8 +183,12 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
             if Self.isLeftOut(of: catalog, members) { return report }
             let all = catalog.items.filter { $0.envelope.store == store }
             let usable = all.filter { !passedOver.contains($0.name) }
-            try await requireOwn(
-                upTo: usable.reduce(into: VersionVector()) { $0.join($1.envelope.upTo) })
+            let claimed = usable.reduce(into: VersionVector()) { $0.join($1.envelope.upTo) }
+            if claimed[own] > compared, let number = try await requireOwn(upTo: claimed) {
+                compared = number
+                // One that makes batches on demand has listed others meanwhile.
+                if !remote.keepsBatches { continue }
+            }
             useless = (vector == useless.at ? useless.count + 1 : 0, vector)
             guard useless.count <= Self.uselessMax else { throw Self.useless(report.problems) }
             let path = try await self.path(
@@ -238,7 +245,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
         }
     }
 
-    static func useless(_ problems: [BatchCatalog.Problem]) -> SyncError {
+    private static func useless(_ problems: [BatchCatalog.Problem]) -> SyncError {
         let last = problems.last.map { " (the last one: \($0.reason))" } ?? ""
         return SyncError(
             .badData,

@@ -10,7 +10,8 @@ import SyncValues
 /// - A remote that vanished is not created again: every call throws `unreachable`.
 package protocol Remote: Sendable {
     /// The batches that a receiver that has merged `since` may fetch. A remote that keeps files
-    /// lists all of them; one that is another store lists what it would send.
+    /// lists all of them; one that is another store lists what it would send next: more to a
+    /// receiver that has merged these.
     /// - Throws: `unreachable` when the remote is not there.
     func catalog(since: VersionVector) async throws -> BatchCatalog
 

@@ -16,7 +16,7 @@ struct OutgoingExtraction: BatchSource {
     /// What the batches are signed with.
     var key: SigningKey?
 
-    private let parts: [OutgoingPart]
+    let parts: [OutgoingPart]
     private let content: ScratchStreams
     private let entities: [Batch.Entity]
     private let places: [Int64: Int]
@@ -48,7 +48,6 @@ struct OutgoingExtraction: BatchSource {
     func made(at place: Int) throws -> Batch {
         let range = frames[place].parts
         var transactions: [Batch.Transaction] = []
-        var ends: [Int] = []
         for part in range {
             try OutgoingPart.forEachTransaction(
                 in: try content.bytes(of: 2 * part), names: names
@@ -56,9 +55,8 @@ struct OutgoingExtraction: BatchSource {
                 transactions.append(
                     try HeaderDetails.decode(details, of: header) { places[$0] })
             }
-            ends.append(transactions.count)
         }
-        let writes = try addFacts(of: range, ends: ends, transactions)
+        let writes = try addFacts(of: range, transactions)
         nameForwardedCells(writes.forwarded, in: &transactions)
         leaveOutUnknownCells(of: &transactions)
         let facts = writes.facts.finished()
@@ -68,13 +66,12 @@ struct OutgoingExtraction: BatchSource {
     }
 
     private func addFacts(
-        of range: Range<Int>, ends: [Int], _ transactions: [Batch.Transaction]
+        of range: Range<Int>, _ transactions: [Batch.Transaction]
     ) throws -> (facts: OutgoingFacts, forwarded: [Write: [Int]]) {
         var facts = OutgoingFacts(of: transactions.map(\.header.dot), numbers: numbers)
-        for (part, end) in zip(range, ends) {
-            let positions = Int32(end - parts[part].transactionCount)..<Int32(end)
+        for part in range {
             try OutgoingPart.forEachRecord(in: try content.bytes(of: 2 * part + 1)) { record in
-                try facts.add(record, widths: widths[record.entity], of: positions)
+                try facts.add(record, widths: widths[record.entity])
             }
         }
         var forwarded: [Write: [Int]] = [:]

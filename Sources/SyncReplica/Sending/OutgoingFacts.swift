@@ -46,12 +46,9 @@ struct OutgoingFacts {
     /// - Parameters:
     ///   - record: its bytes are those of ``RecordCoding``.
     ///   - widths: the number of columns of each of the entity's cells.
-    ///   - positions: of the transactions.
     /// - Throws: `badData` for bytes that are no record.
     /// - Complexity: O(bytes)
-    mutating func add(
-        _ record: OutgoingPart.Record, widths: [Int], of positions: Range<Int32>
-    ) throws {
+    mutating func add(_ record: OutgoingPart.Record, widths: [Int]) throws {
         let (bytes, entity) = (record.bytes, record.entity)
         var cursor = ByteCursor(bytes)
         let object = Int32(objects.count)
@@ -60,7 +57,7 @@ struct OutgoingFacts {
         for _ in 0..<count(&cursor, bytes) {
             let kind = LifeKind(rawValue: cursor.byte())
             let incarnation = Int32(truncatingIfNeeded: cursor.varint())
-            let transaction = transaction(&cursor, of: positions)
+            let transaction = transaction(&cursor)
             guard let kind, !cursor.isBroken else { throw Self.damaged }
             guard let transaction else { continue }
             lives.objects.append(object)
@@ -72,7 +69,7 @@ struct OutgoingFacts {
         guard cursor.varint() == UInt64(widths.count) else { throw Self.damaged }
         for (cell, width) in widths.enumerated() {
             for _ in 0..<count(&cursor, bytes) {
-                let transaction = transaction(&cursor, of: positions)
+                let transaction = transaction(&cursor)
                 let incarnation = Int32(truncatingIfNeeded: cursor.varint())
                 guard let transaction else {
                     for _ in 0..<width { _ = cursor.skipField() }
@@ -96,14 +93,12 @@ struct OutgoingFacts {
         Int(min(cursor.varint(), UInt64(bytes.count)))
     }
 
-    private mutating func transaction(
-        _ cursor: inout ByteCursor, of positions: Range<Int32>
-    ) -> Int32? {
+    private mutating func transaction(_ cursor: inout ByteCursor) -> Int32? {
         let replica = Int64(truncatingIfNeeded: cursor.varint())
         let name = LaneRecord.Name(
             replica: replica, number: Int64(truncatingIfNeeded: cursor.varint()))
         if name != last.name { last = (name, transactions[name]) }
-        return last.place.flatMap { positions.contains($0) ? $0 : nil }
+        return last.place
     }
 
     private mutating func addField(

@@ -2,18 +2,21 @@ import SyncMerge
 import SyncStorage
 import SyncValues
 
-/// Takes apart what a replica lacks: one pass over the transactions, then one over the records of
-/// the objects that they wrote.
+/// Takes apart what a replica lacks: one pass over the records with large values, one over the
+/// transactions, then one over the records of the objects that they wrote.
 ///
 /// Memory does not grow with the rows: transactions and records go to ``ScratchStreams``. What does
-/// grow: a few numbers for each part, and facts that are not in records (aliases, and those that
-/// the schema has no place for).
+/// grow: a few numbers for each part and for each transaction with large values, and facts that are
+/// not in records (aliases, and those that the schema has no place for).
 ///
 /// Invariant: the ends of the parts ascend for each replica, so that a part is found by the name of
 /// a transaction alone.
 struct OutgoingParts {
     /// A part ends before its weight exceeds this: the grain in which batches are cut.
     static let weightMax = 2_000
+    /// Bytes of a fact that weigh as much as a fact: a part has some 32 MB at most, unless one
+    /// transaction has more.
+    static let largeBytes = 16 << 10
 
     private(set) var parts: [OutgoingPart] = []
     /// Of part n: 2n has the transactions, 2n + 1 the records.
@@ -28,6 +31,9 @@ struct OutgoingParts {
     private let weightMax: Int
     private var isPlaced: Set<Int64> = []
     private var writer = OutgoingPart.TransactionWriter()
+    private var head = ByteWriter()
+    /// What the large facts of a transaction add to its weight.
+    private var large: [LaneRecord.Name: Int] = [:]
     /// By number of a replica in `syncd_replica`.
     private var ends: [Int64: [End]] = [:]
 
@@ -52,6 +58,7 @@ struct OutgoingParts {
     /// - Throws: SQLite errors; `corrupt`, `badData` for rows that cannot be read; `diskFull`.
     /// - Complexity: O(lacking transactions, and the objects that they wrote)
     mutating func collect(after place: Int64) throws {
+        try weighLarge(after: place)
         try collectTransactions(after: place)
         try collectUnknown()
         try collectRecords(after: place)
@@ -69,7 +76,8 @@ struct OutgoingParts {
         var bytes = ByteWriter()
         try storage.headers.forEach(after: place) { _, header, details in
             guard !since.covers(header.dot) else { return }
-            let (count, weight) = try weigh(details)
+            let (count, factWeight) = try weigh(details)
+            let weight = factWeight + largeWeight(of: header.dot, numbers)
             if parts.isEmpty || parts[parts.count - 1].weight + weight > weightMax {
                 parts.append(OutgoingPart(after: parts.last?.upTo ?? since))
                 writer = OutgoingPart.TransactionWriter()
@@ -84,6 +92,24 @@ struct OutgoingParts {
             writer.append(header, details: details, numbers: numbers, to: &bytes)
             try bytes.bytes.withUnsafeBytes { try content.append($0, to: 2 * part) }
         }
+    }
+
+    /// Lists say what changed, and not how large it is now.
+    private mutating func weighLarge(after place: Int64) throws {
+        let widths = storage.schema.merge.entities.map { $0.cells.map(\.count) }
+        var record = OutgoingRecord()
+        try storage.objects.forEachRecord(after: place, bytesMin: Self.largeBytes) {
+            _, entity, _, bytes in
+            try record.read(bytes, widths: widths[entity])
+            for fact in record.facts where fact.bytes.count >= Self.largeBytes {
+                large[fact.name, default: 0] += fact.bytes.count / Self.largeBytes
+            }
+        }
+    }
+
+    private func largeWeight(of dot: Dot, _ numbers: [ReplicaID: Int64]) -> Int {
+        guard !large.isEmpty, let replica = numbers[dot.replica] else { return 0 }
+        return large[.init(replica: replica, number: dot.number)] ?? 0
     }
 
     private mutating func note(_ dot: Dot, in part: Int, _ numbers: [ReplicaID: Int64]) {
@@ -151,55 +177,46 @@ struct OutgoingParts {
         let schema = storage.schema.merge
         let widths = schema.entities.map { $0.cells.map(\.count) }
         var finder = Finder(ends: ends, since: since, numbers: storage.replicas.numbers)
+        var record = OutgoingRecord()
+        /// The part of each fact; nil: it is not sent.
+        var owners: [Int?] = []
         var found: [Int] = []
-        var head = ByteWriter()
+        var writer = ByteWriter()
         try storage.objects.forEachRecord(after: place) { uid, entity, number, bytes in
+            try record.read(bytes, widths: widths[entity])
+            owners.removeAll(keepingCapacity: true)
             found.removeAll(keepingCapacity: true)
-            try Self.forEachName(in: bytes, widths: widths[entity]) { name in
-                guard let part = finder.part(of: name) else { return }
+            for fact in record.facts {
+                let part = finder.part(of: fact.name)
+                owners.append(part)
+                guard let part else { continue }
                 parts[part].factCount += 1
                 if !found.contains(part) { found.append(part) }
             }
-            guard !found.isEmpty else { return }
             // Shared numbers are facts.
-            let isPrivate = schema.entities[entity].hasPrivateNumbers
-            head.removeAll()
-            OutgoingPart.appendHead(
-                of: .init(
-                    uid: uid, entity: entity, number: isPrivate ? number : nil, bytes: bytes),
-                to: &head)
+            let number = schema.entities[entity].hasPrivateNumbers ? number : nil
+            if found.count == 1, !owners.contains(nil) {
+                return try append(
+                    .init(uid: uid, entity: entity, number: number, bytes: bytes), to: found[0])
+            }
             for part in found {
-                parts[part].recordBytes += bytes.count
-                try head.bytes.withUnsafeBytes { try content.append($0, to: 2 * part + 1) }
-                try content.append(bytes, to: 2 * part + 1)
+                writer.removeAll()
+                record.write(
+                    owners.indices.filter { owners[$0] == part }, of: bytes, to: &writer)
+                try writer.bytes.withUnsafeBytes { bytes in
+                    try append(
+                        .init(uid: uid, entity: entity, number: number, bytes: bytes), to: part)
+                }
             }
         }
     }
 
-    /// Calls `body` with the transaction of each fact of a record.
-    private static func forEachName(
-        in bytes: UnsafeRawBufferPointer, widths: [Int], _ body: (LaneRecord.Name) -> Void
-    ) throws {
-        var cursor = ByteCursor(bytes)
-        func count() -> UInt64 { min(cursor.varint(), UInt64(bytes.count)) }
-        func name() -> LaneRecord.Name {
-            let replica = Int64(truncatingIfNeeded: cursor.varint())
-            return .init(replica: replica, number: Int64(truncatingIfNeeded: cursor.varint()))
-        }
-        for _ in 0..<count() {
-            _ = cursor.byte()
-            _ = cursor.varint()
-            body(name())
-        }
-        guard cursor.varint() == UInt64(widths.count) else { throw OutgoingFacts.damaged }
-        for width in widths {
-            for _ in 0..<count() {
-                body(name())
-                _ = cursor.varint()
-                for _ in 0..<width { _ = cursor.skipField() }
-            }
-            guard !cursor.isBroken else { throw OutgoingFacts.damaged }
-        }
+    private mutating func append(_ record: OutgoingPart.Record, to part: Int) throws {
+        head.removeAll()
+        OutgoingPart.appendHead(of: record, to: &head)
+        parts[part].recordBytes += record.bytes.count
+        try head.bytes.withUnsafeBytes { try content.append($0, to: 2 * part + 1) }
+        try content.append(record.bytes, to: 2 * part + 1)
     }
 
     // MARK: Finding

@@ -177,6 +177,30 @@ final class ObjectStorage {
         // Of all objects none has to be found by an index.
         let select = place > 0 ? selectAfter : selectAll
         if place > 0 { select.bind(place, at: 1) }
+        try forEachRecord(of: select, after: place, body)
+    }
+
+    /// The same for records of so many bytes at least: of others nothing is read but how long they
+    /// are.
+    /// - Complexity: O(objects, and the facts of those with such records)
+    func forEachRecord(
+        after place: Int64, bytesMin: Int,
+        _ body: (ObjectUID, Int, Int64?, UnsafeRawBufferPointer) throws -> Void
+    ) throws {
+        let select = try Statement(
+            """
+            SELECT \(Column.list) FROM syncd_object
+            WHERE \(place > 0 ? "place" : "+place") > ?1 AND length(record) >= ?2
+            """, on: connection)
+        select.bind(place, at: 1)
+        select.bind(Int64(bytesMin), at: 2)
+        try forEachRecord(of: select, after: place, body)
+    }
+
+    private func forEachRecord(
+        of select: Statement, after place: Int64,
+        _ body: (ObjectUID, Int, Int64?, UnsafeRawBufferPointer) throws -> Void
+    ) throws {
         defer { select.reset() }
         while try select.step() {
             guard select.integer(Column.place) > place,

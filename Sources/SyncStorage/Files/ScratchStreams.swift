@@ -71,7 +71,8 @@ package struct ScratchStreams: Sendable {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(extents.reduce(rest.count) { $0 + $1.count })
         for extent in extents { bytes += try file.read(extent.count, at: extent.offset) }
-        return bytes + rest
+        bytes += rest
+        return bytes
     }
 }
 
@@ -83,11 +84,10 @@ private final class ScratchFile: Sendable {
     init() throws {
         var failure: Int32 = ENOENT
         for folder in Self.folders {
-            var name = Array("\(folder)/syncd-XXXXXX".utf8CString)
-            let descriptor = mkstemp(&name)
+            // As SQLite does: a folder that is set and empty is none.
+            if folder.isEmpty { continue }
+            let descriptor = Self.unnamed(in: folder)
             if descriptor >= 0 {
-                unlink(name)
-                _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
                 self.descriptor = descriptor
                 self.folder = folder
                 return
@@ -101,6 +101,22 @@ private final class ScratchFile: Sendable {
     }
 
     deinit { close(descriptor) }
+
+    /// - Returns: -1 where none can be made; `errno` says why.
+    private static func unnamed(in folder: String) -> Int32 {
+        // O_TMPFILE is a macro that Swift does not see; fcntl.h: __O_TMPFILE | O_DIRECTORY.
+        let flags = 0o20000000 | O_DIRECTORY | O_RDWR | O_CLOEXEC
+        let descriptor = open(folder, flags, 0o600)
+        if descriptor >= 0 || ![EOPNOTSUPP, EISDIR, EINVAL].contains(errno) { return descriptor }
+        // A file system without such files.
+        var name = Array("\(folder)/syncd-XXXXXX".utf8CString)
+        let named = mkstemp(&name)
+        if named >= 0 {
+            unlink(name)
+            _ = fcntl(named, F_SETFD, FD_CLOEXEC)
+        }
+        return named
+    }
 
     /// Where SQLite makes its temporary files.
     private static var folders: [String] {
