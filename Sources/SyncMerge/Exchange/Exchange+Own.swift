@@ -8,8 +8,8 @@ extension Exchange {
     /// written may have reached the numbers that it had lost: so everything that the remote has
     /// beyond what was sent is compared, transaction by transaction.
     /// - Parameter claimed: up to where the remote leads.
-    /// - Returns: up to which number nothing has to be compared any more; nil: nothing was compared,
-    ///   and the remote was not asked.
+    /// - Returns: up to which number nothing has to be compared any more; nil: the remote was not
+    ///   asked.
     /// - Throws: `refused`, with the batch and its sender.
     @discardableResult
     package func requireOwn(upTo claimed: VersionVector) async throws -> Int64? {
