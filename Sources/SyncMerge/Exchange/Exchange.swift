@@ -167,7 +167,6 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
         var useless = (count: 0, at: VersionVector())
         var passedOver: Set<String> = []
         let store = try await replica.store
-        let own = try await replica.replicaID
         // Up to where what the remote has of this replica was compared.
         var compared: Int64 = 0
         var members = try await replica.membership
@@ -183,12 +182,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
             if Self.isLeftOut(of: catalog, members) { return report }
             let all = catalog.items.filter { $0.envelope.store == store }
             let usable = all.filter { !passedOver.contains($0.name) }
-            let claimed = usable.reduce(into: VersionVector()) { $0.join($1.envelope.upTo) }
-            if claimed[own] > compared, let number = try await requireOwn(upTo: claimed) {
-                compared = number
-                // One that makes batches on demand has listed others meanwhile.
-                if !remote.keepsBatches { continue }
-            }
+            if try await hasCompared(usable, beyond: &compared) { continue }
             useless = (vector == useless.at ? useless.count + 1 : 0, vector)
             guard useless.count <= Self.uselessMax else { throw Self.useless(report.problems) }
             let path = try await self.path(
@@ -236,6 +230,20 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
                 report.problems.removeAll { admitted.contains($0.name) }
             }
         }
+    }
+
+    /// Compares what batches have of this replica, beyond a number, with what it wrote.
+    /// - Returns: whether the catalog has to be read again: a remote that makes batches on demand
+    ///   has listed others meanwhile.
+    private func hasCompared(
+        _ items: [BatchCatalog.Item], beyond compared: inout Int64
+    ) async throws -> Bool {
+        let claimed = items.reduce(into: VersionVector()) { $0.join($1.envelope.upTo) }
+        guard claimed[try await replica.replicaID] > compared,
+            let number = try await requireOwn(upTo: claimed)
+        else { return false }
+        compared = number
+        return !remote.keepsBatches
     }
 
     /// Whether a member uses a new key: who was left out may have sent what can still be read.
