@@ -5,6 +5,7 @@ import Testing
 @testable import SyncCore
 @testable import SyncMerge
 @testable import SyncReplica
+@testable import SyncStorage
 
 /// What a store sends is made and sent batch by batch.
 @Suite("Sending in parts")
@@ -272,6 +273,81 @@ struct OutgoingTests {
             }
         }
         #expect(error?.code == .refused)
+    }
+
+    @Test("a receiver that got the next portion elsewhere is offered what follows it")
+    func gotElsewhere() async throws {
+        let a = try store("a.db")
+        let b = try a.copy(at: folder.file("b.db"))
+        let remote = ReplicaRemote(a.replica, portionBytesMax: 1)
+        #expect(try await remote.catalog(since: b.replica.vector).items.count == 1)
+        let batches = try a.replica.batches(since: b.replica.vector)
+        #expect(batches.count > 5)
+        for batch in batches.prefix(3) { #expect(try b.replica.merge(batch)) }
+        let report = try await Exchange(b.replica, with: remote).pull()
+        #expect(report.problems.isEmpty)
+        #expect(try b.replica.vector == a.replica.vector)
+        #expect(try b.dump() == a.dump())
+    }
+
+    @Test("a replica that waits for a snapshot gets what is new from a store that has none")
+    func behind() async throws {
+        let a = try store("a.db")
+        let b = try a.copy(at: folder.file("b.db"))
+        for batch in try a.replica.batches(since: b.replica.vector).prefix(2) {
+            #expect(try b.replica.merge(batch))
+        }
+        // What another member has collected.
+        let cut = VersionVector([Dot(a.replica.replicaID, 1)])
+        try b.replica.run("test") { try Metadata($0.connection).set(.behind, to: cut) }
+        let remote = ReplicaRemote(a.replica, portionBytesMax: 1)
+        _ = try await Exchange(b.replica, with: remote).pull()
+        #expect(try b.replica.behind == cut)
+        #expect(try b.replica.vector == a.replica.vector)
+        #expect(try b.dump() == a.dump())
+    }
+
+    /// A server whose every catalog leads further, and never to what the receiver asks about.
+    private struct Endless: Remote {
+        let store: StoreID
+        let own: Dot
+        let other: ReplicaID
+
+        func head() async throws -> VersionVector { VersionVector([own]) }
+
+        func catalog(since: VersionVector) async throws -> BatchCatalog {
+            var upTo = since
+            upTo.advance(to: own)
+            upTo.advance(to: Dot(other, since[other] + 1))
+            let batch = Batch(
+                store: store, sender: other, from: upTo, upTo: upTo, entities: [],
+                transactions: [], facts: [])
+            let envelope = BatchEnvelope(batch, contentBytes: 0, payload: [])
+            return BatchCatalog([.init(name: "\(since[other])", envelope: envelope)])
+        }
+
+        func fetch(_ item: BatchCatalog.Item) async throws -> [UInt8] { [] }
+        func append(_ batch: [UInt8]) async throws {}
+        func acknowledge(_ vector: VersionVector, of replica: ReplicaID) async throws {}
+        func acknowledged() async throws -> [ReplicaID: VersionVector] { [:] }
+        func noteSums(_ sums: [UInt8], of replica: ReplicaID) async throws {}
+        func notedSums() async throws -> [ReplicaID: [UInt8]] { [:] }
+    }
+
+    @Test("a server that lists batches without end is given up", .timeLimit(.minutes(1)))
+    func endless() async throws {
+        let a = try store("a.db")
+        let other = try a.copy(at: folder.file("b.db")).replica
+        let own = Dot(a.replica.replicaID, try a.replica.vector[a.replica.replicaID])
+        let remote = Endless(store: a.replica.storeID, own: own, other: other.replicaID)
+        try a.replica.run("test") { session in
+            try session.transact { try $0.settings.set(.sent, to: .integer(1)) }
+        }
+        let error = await #expect(throws: SyncError.self) {
+            _ = try await Exchange(a.replica, with: remote).push()
+        }
+        #expect(error?.code == .badData)
+        #expect(error?.reason.contains("without end") == true, "\(String(describing: error))")
     }
 
     // MARK: Large values

@@ -1,7 +1,9 @@
-import SyncStorage
+import Foundation
 import SyncTesting
 import SyncValues
 import Testing
+
+@testable import SyncStorage
 
 /// Streams of bytes that do not stay in memory.
 @Suite("Scratch streams")
@@ -35,5 +37,29 @@ struct ScratchStreamsTests {
         let copy = streams
         try [UInt8(9)].withUnsafeBytes { try streams.append($0, to: 0) }
         #expect(try copy.bytes(of: 0).count == 3 * MemoryLayout<Int>.size)
+    }
+
+    @Test("the file has no name, and is its user's alone", arguments: [false, true])
+    func noName(isUnlinked: Bool) throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("temporary")
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        let descriptor =
+            isUnlinked ? ScratchFile.unlinked(in: path) : ScratchFile.unnamed(in: path)
+        #expect(descriptor >= 0, "\(String(cString: strerror(errno)))")
+        defer { close(descriptor) }
+        var status = stat()
+        #expect(fstat(descriptor, &status) == 0)
+        #expect(status.st_mode & 0o7777 == 0o600)
+        #expect(status.st_nlink == 0)
+        #expect(fcntl(descriptor, F_GETFD) == FD_CLOEXEC)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: path).isEmpty)
+    }
+
+    @Test("there is none in a folder that is not there")
+    func noFolder() throws {
+        let folder = try TemporaryFolder()
+        #expect(ScratchFile.unnamed(in: folder.file("missing")) == -1)
+        #expect(ScratchFile.unlinked(in: folder.file("missing")) == -1)
     }
 }

@@ -54,20 +54,28 @@ extension Exchange {
         return number
     }
 
+    /// How many catalogs of a remote that makes batches on demand are read in succession: those of
+    /// some 250 GB. One that claims more and more would keep the exchange for as long as it likes.
+    private static var catalogsMax: Int { 1 << 16 }
+
     /// Reads all that the remote has for a receiver that has merged `since`. One that makes batches
     /// on demand lists those that come next, and what follows to a receiver that has these.
     /// - Parameter body: gets one catalog after the other; false: no more.
+    /// - Throws: `badData` when there is no end of them; what `body` throws.
     private func forEachCatalog(
         since: VersionVector, _ body: (BatchCatalog) async throws -> Bool
     ) async throws {
         var since = since
-        while true {
+        for _ in 0..<Self.catalogsMax {
             let catalog = try await remote.catalog(since: since)
             guard try await body(catalog), !remote.keepsBatches else { return }
             let reached = catalog.items.reduce(since) { $0.joined($1.envelope.upTo) }
             if reached == since { return }
             since = reached
         }
+        throw SyncError(
+            .badData, "the remote lists batches without end",
+            hint: "Synchronise with another remote: synctool remote list DB")
     }
 
     /// Where a push starts: the remote's head, but of a replica that signs without the batches that

@@ -169,12 +169,14 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
         let store = try await replica.store
         // Up to where what the remote has of this replica was compared.
         var compared: Int64 = 0
+        // For what a remote that makes batches on demand has no snapshot.
+        var unanswered = VersionVector()
         var members = try await replica.membership
         while true {
             let behind = try await replica.behind
             let vector = try await replica.vector
-            let catalog = try await remote.catalog(
-                since: behind.isEmpty ? vector : VersionVector())
+            let wantsSnapshot = !behind.isEmpty && behind != unanswered
+            let catalog = try await remote.catalog(since: wantsSnapshot ? VersionVector() : vector)
             report.problems += catalog.problems.filter { !report.problems.contains($0) }
             if remote.keepsBatches, report.found == nil {
                 report.found = catalog.reach(since: VersionVector(), for: members)
@@ -182,18 +184,20 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
             if Self.isLeftOut(of: catalog, members) { return report }
             let all = catalog.items.filter { $0.envelope.store == store }
             let usable = all.filter { !passedOver.contains($0.name) }
-            if try await hasCompared(usable, beyond: &compared) { continue }
             useless = (vector == useless.at ? useless.count + 1 : 0, vector)
             guard useless.count <= Self.uselessMax else { throw Self.useless(report.problems) }
-            let path = try await self.path(
-                through: BatchCatalog(usable), from: vector, behind: behind)
-            guard !path.isEmpty else {
-                report.problems.removeAll {
-                    $0.missingKey == nil && $0.envelope.map { vector.covers($0.upTo) } == true
+            if try await hasCompared(usable, beyond: &compared) { continue }
+            let next = try await path(through: BatchCatalog(usable), from: vector, behind: behind)
+            guard !next.isEmpty else {
+                if wantsSnapshot, !remote.keepsBatches {
+                    // There may be more than the portion that everything begins with.
+                    unanswered = behind
+                    continue
                 }
+                report.problems.removeAll { Self.isSettled($0, by: vector) }
                 return report
             }
-            for item in path {
+            for item in next {
                 do {
                     let bytes = try await remote.fetch(item)
                     guard try await replica.merge(bytes) else {
@@ -219,17 +223,30 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
             }
             let present = try await replica.membership
             if present != members {
-                // A batch has brought the admission of the sender of another one.
-                let admitted = Set(
-                    all.filter {
-                        present.accepts(sender: $0.envelope.sender)
-                            && !members.accepts(sender: $0.envelope.sender)
-                    }.map(\.name))
+                let admitted = Self.admitted(by: present, notBy: members, of: all)
                 members = present
                 passedOver.subtract(admitted)
                 report.problems.removeAll { admitted.contains($0.name) }
             }
         }
+    }
+
+    /// Whether a batch that was left out would lead no further.
+    private static func isSettled(
+        _ problem: BatchCatalog.Problem, by vector: VersionVector
+    ) -> Bool {
+        problem.missingKey == nil && problem.envelope.map { vector.covers($0.upTo) } == true
+    }
+
+    /// The names of the batches whose senders were admitted: another batch has brought it.
+    private static func admitted(
+        by members: Membership, notBy former: Membership, of items: [BatchCatalog.Item]
+    ) -> Set<String> {
+        Set(
+            items.filter {
+                members.accepts(sender: $0.envelope.sender)
+                    && !former.accepts(sender: $0.envelope.sender)
+            }.map(\.name))
     }
 
     /// Compares what batches have of this replica, beyond a number, with what it wrote.

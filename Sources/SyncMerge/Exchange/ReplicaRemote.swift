@@ -43,21 +43,26 @@ package actor ReplicaRemote<Local: Replica>: Remote {
 
     package func catalog(since: VersionVector) async throws -> BatchCatalog {
         let vector = try await replica.vector
-        if let offer {
-            let isComplete = offer.madeCount == offer.source.count
+        if let current = offer, current.madeCount < current.source.count,
+            since.covers(current.end)
+        {
             // What was merged since then is offered after the last portion.
-            if !isComplete, since.covers(offer.end) { return try catalogOfNext() }
+            let next = try catalogOfNext(since: since)
+            if !next.items.isEmpty { return next }
+        }
+        if let offer {
             let rest = BatchCatalog(offer.items.filter { !since.covers($0.envelope.upTo) })
             if offer.vector == vector, rest.reach(since: since).covers(offer.end) { return rest }
         }
         offers += 1
         offer = Offer(
             vector: vector, source: try await replica.outgoing(since: since), end: since)
-        return try catalogOfNext()
+        return try catalogOfNext(since: since)
     }
 
-    /// Makes the next portion of the offer.
-    private func catalogOfNext() throws -> BatchCatalog {
+    /// Makes the next portion of the offer. Batches that a receiver has got elsewhere meanwhile
+    /// count for none: it takes an empty catalog for the end.
+    private func catalogOfNext(since: VersionVector) throws -> BatchCatalog {
         guard var next = offer else { return BatchCatalog([]) }
         (next.items, next.batches) = ([], [:])
         var bytes = 0
@@ -65,10 +70,11 @@ package actor ReplicaRemote<Local: Replica>: Remote {
             let batch = try next.source.batch(at: next.madeCount)
             let name = "\(offers)-\(next.madeCount)-\(Self.digest(of: batch))"
             let envelope = try BatchEnvelope.read(batch).envelope
-            next.items.append(.init(name: name, envelope: envelope))
-            next.batches[name] = batch
             next.end.join(envelope.upTo)
             next.madeCount += 1
+            if since.covers(envelope.upTo) { continue }
+            next.items.append(.init(name: name, envelope: envelope))
+            next.batches[name] = batch
             bytes += batch.count
         }
         offer = next

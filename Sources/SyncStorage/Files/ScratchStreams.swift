@@ -77,7 +77,7 @@ package struct ScratchStreams: Sendable {
 }
 
 /// A temporary file without a name.
-private final class ScratchFile: Sendable {
+final class ScratchFile: Sendable {
     private let descriptor: Int32
     private let folder: String
 
@@ -103,19 +103,23 @@ private final class ScratchFile: Sendable {
     deinit { close(descriptor) }
 
     /// - Returns: -1 where none can be made; `errno` says why.
-    private static func unnamed(in folder: String) -> Int32 {
+    static func unnamed(in folder: String) -> Int32 {
         // O_TMPFILE is a macro that Swift does not see; fcntl.h: __O_TMPFILE | O_DIRECTORY.
         let flags = 0o20000000 | O_DIRECTORY | O_RDWR | O_CLOEXEC
         let descriptor = open(folder, flags, 0o600)
         if descriptor >= 0 || ![EOPNOTSUPP, EISDIR, EINVAL].contains(errno) { return descriptor }
-        // A file system without such files.
+        return unlinked(in: folder)
+    }
+
+    /// For a file system without such files: one that loses its name at once.
+    /// - Returns: as ``unnamed(in:)``.
+    static func unlinked(in folder: String) -> Int32 {
         var name = Array("\(folder)/syncd-XXXXXX".utf8CString)
-        let named = mkstemp(&name)
-        if named >= 0 {
-            unlink(name)
-            _ = fcntl(named, F_SETFD, FD_CLOEXEC)
-        }
-        return named
+        let descriptor = mkstemp(&name)
+        guard descriptor >= 0 else { return descriptor }
+        unlink(name)
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        return descriptor
     }
 
     /// Where SQLite makes its temporary files.
