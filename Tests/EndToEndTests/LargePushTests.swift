@@ -74,8 +74,9 @@ struct LargePushTests {
             defer { umount2(disk, Int32(MNT_DETACH)) }
             try await scene.tool("status", "a.db").expectSuccess()
             let failed = try await push(scene, temporary: disk).output()
-            #expect(failed.status != 0)
-            #expect(failed.errors.contains("temporary file"), "\(failed.errors)")
+            #expect(failed.status == 75, "\(failed.errors)")
+            #expect(failed.errors.contains("temporary file cannot be written"), "\(failed.errors)")
+            #expect(failed.errors.contains("No space left"), "\(failed.errors)")
             #expect(failed.errors.contains(disk), "\(failed.errors)")
             #expect(failed.errors.contains("TMPDIR"), "\(failed.errors)")
             #expect(batchCount(in: shared) == 0)

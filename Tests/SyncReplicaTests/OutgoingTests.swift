@@ -61,6 +61,7 @@ struct OutgoingTests {
         arguments: [1, 7, 20, 100_000])
     func cover(factsMax: Int) throws {
         let a = try store("a.db")
+        let vector = try a.replica.vector
         let numbers = try a.rows("SELECT number FROM syncd_header ORDER BY place")
         let whole = try a.replica.batches(since: VersionVector(), factsMax: .max)
             .map(BatchDecoder.decode)
@@ -75,8 +76,11 @@ struct OutgoingTests {
             var from = since
             var found: [Fact] = []
             var order: [[Value]] = []
-            for bytes in try a.replica.batches(since: since, factsMax: factsMax) {
-                let batch = try BatchDecoder.decode(bytes)
+            let batches = try a.replica.batches(since: since, factsMax: factsMax)
+                .map(BatchDecoder.decode)
+            for (place, batch) in batches.enumerated() {
+                let isLast = place == batches.count - 1
+                #expect(batch.goal == (isLast ? nil : vector), "it says what is still to come")
                 #expect(batch.from == from)
                 from = batch.upTo
                 found += batch.facts
@@ -86,7 +90,7 @@ struct OutgoingTests {
             #expect(order == Array(numbers.dropFirst(count)))
             #expect(found.count == Set(found).count)
             #expect(Set(found) == facts.filter { !since.covers($0.dot) })
-            #expect(try from == a.replica.vector)
+            #expect(from == vector)
         }
     }
 
@@ -116,8 +120,12 @@ struct OutgoingTests {
         await remote.failNoMore()
         let report = try await Exchange(a.replica, with: remote).push()
         #expect(report.head == (try a.replica.vector))
-        let added = try await remote.catalog(since: VersionVector()).items.count - items.count
-        #expect(added == whole - items.count, "what was there is not sent again")
+        func sum(_ items: [BatchCatalog.Item]) -> Int {
+            items.reduce(0) { $0 + $1.envelope.transactionCount }
+        }
+        let all = try await remote.catalog(since: VersionVector()).items
+        #expect(all.count == whole)
+        #expect(report.pushedCount == sum(all) - sum(items), "what was there is not sent again")
         let b = try await clone(remote, at: folder.file("b.db"))
         #expect(try b.dump() == a.dump())
     }
