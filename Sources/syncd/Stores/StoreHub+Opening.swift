@@ -225,7 +225,10 @@ extension StoreHub {
         }
         compareWithConfiguration(store, failure: refusal)
         // What was committed before is history: only later commits are sent as they happen.
-        _ = try? store.poll()
+        let look = try? store.poll()
+        // The schema may have changed since it was verified; the repair itself changes it, too.
+        let isOutdated =
+            look?.schemaChanged == true && (try? store.verifyCapture().isEmpty) != true
         let head = try store.head()
         let index = try store.walIndex()
         state.setPace(index == nil ? .rollback : .wal)
@@ -260,7 +263,7 @@ extension StoreHub {
         for subscriber in result.subscribers { CatchUp(subscriber, of: self).start() }
         // More tables were dropped while it was opened.
         if failure?.code == .storeDamaged { repairDroppedTables(of: opened) }
-        if failure?.isTransient == true { schemaChanged(in: opened) }
+        if isOutdated || failure?.isTransient == true { schemaChanged(in: opened) }
         // A reload changed the entry meanwhile.
         if !entry.recordsLike(configured) { reopenLater() }
     }
