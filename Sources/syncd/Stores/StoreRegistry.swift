@@ -232,9 +232,10 @@ final class StoreRegistry: Sendable {
     /// where the last round goes on still. Does not block.
     func begin(_ chore: Chore) {
         // Of a thousand stores nearly all rest, and are not even asked for their owners.
+        let mayBeTruncated = mayBeTruncated
         let concerned = hubs.filter { hub in
             switch chore {
-            case .rest: hub.isAwake
+            case .rest: hub.isAwake || mayBeTruncated
             case .unload: hub.isAwake || !hub.state.subscribers.isEmpty
             case .purge, .compare: true
             }
@@ -282,6 +283,17 @@ final class StoreRegistry: Sendable {
                 hub.dismissExcluded()
                 try? hub.store().unload()
             }
+        }
+    }
+
+    /// Whether a `-shm` was truncated since the stores of some owner were looked at, of whichever
+    /// store: also of one that rests, whose exchange has it mapped.
+    private var mayBeTruncated: Bool {
+        let pages = DatabaseOpener.truncatedPages
+        return state.withLock { state in
+            let looked = state.truncatedPages.values
+            return !state.truncationsLeft.isEmpty || looked.contains { $0 != pages }
+                || looked.isEmpty && pages > 0
         }
     }
 
