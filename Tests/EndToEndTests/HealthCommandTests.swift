@@ -101,6 +101,20 @@ struct HealthCommandTests {
             async let check = scene.tool("status", "--check")
             async let history = scene.tool("history", "a.db", "--socket", scene.socket)
             async let direct = scene.tool("status", "a.db", "--direct")
+            async let top = scene.tool("top", "--once")
+            async let page = scene.tool("ui")
+            mkdir(scene.folder.path("shared"), 0o755)
+            async let remote = scene.tool(
+                "remote", "add", "a.db", "origin", "dir:" + scene.folder.path("shared"))
+            for output in try await [top, page] {
+                #expect(output.status == 69, "\(output)")
+                #expect(output.errors.contains("did not answer within 15 s"), "\(output)")
+            }
+            let added = try await remote
+            #expect(added.status == 0, "\(added)")
+            #expect(
+                added.errors.contains("whether the daemon uses this remote is not known"),
+                "\(added)")
             let outputs = try await (status, check, history, direct)
             #expect(outputs.0.status == 69, "\(outputs.0)")
             #expect(outputs.0.errors.contains("did not answer within 15 s"), "\(outputs.0)")

@@ -133,9 +133,14 @@ struct Checkup {
     private func reopen(_ path: String) async throws {
         let client = StoreClient(socket: options.socket)
         do {
-            guard try await client.list().contains(where: { $0.path.hasBytes(of: path) }) else {
-                return
+            let summaries = try await client.answer(within: StoreClient.answerMax) {
+                try await client.list()
             }
+            guard let summaries else {
+                // Not as if none ran.
+                throw SyncError(.busy, client.silence(after: StoreClient.answerMax).reason)
+            }
+            guard summaries.contains(where: { $0.path.hasBytes(of: path) }) else { return }
             let entities = try await client.status(path).entities.map(\.name)
             guard !entities.isEmpty else { return }
             _ = try await client.track(path, entities: entities)

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import SyncClient
 import SyncCore
+import SyncStorage
 
 /// `synctool metrics`
 struct Metrics: AsyncParsableCommand {
@@ -71,7 +72,8 @@ struct Metrics: AsyncParsableCommand {
                 path: file,
                 hint: isFull
                     ? "Free some space. The file is as it was before"
-                    : "Check its folder: ls -ld \(Shell.quoted(file))")
+                    : "Check its folder: ls -ld "
+                        + Shell.quoted(PathResolution.directory(of: file)))
         }
     }
 }

@@ -31,12 +31,13 @@ struct Top: AsyncParsableCommand {
 
     mutating func run() async throws {
         let client = StoreClient(socket: socket)
-        var before = try await client.overview()
+        var before = try await client.overview(within: StoreClient.answerMax)
         var time = ContinuousClock.now
         if once || !Terminal.output.isInteractive {
             try await Task.sleep(for: Self.interval)
             let screen = TopScreen(
-                try await client.overview(), after: before, elapsed: .now - time)
+                try await client.overview(within: StoreClient.answerMax), after: before,
+                elapsed: .now - time)
             let width = Terminal.output.isInteractive ? Self.size.width : Self.plainWidth
             for line in screen.lines(width: width, height: nil) { try Terminal.output.line(line) }
             return
@@ -57,7 +58,7 @@ struct Top: AsyncParsableCommand {
             try draw(screen, whileAbsent: absence)
             if let key = keys.next(within: Self.intervalMilliseconds), Self.ends(key) { return }
             do {
-                let overview = try await client.overview()
+                let overview = try await client.overview(within: StoreClient.answerMax)
                 let now = ContinuousClock.now
                 screen = TopScreen(overview, after: before, elapsed: now - time)
                 (before, time, absence) = (overview, now, nil)

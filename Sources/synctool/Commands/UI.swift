@@ -35,7 +35,7 @@ struct UI: AsyncParsableCommand {
     mutating func run() async throws {
         let client = StoreClient(socket: socket)
         // Says at once when there is no daemon.
-        _ = try await client.list()
+        _ = try await client.list(within: StoreClient.answerMax)
         let server = try await HTTPServer(port: port, headers: PageAssets.headers)
         let access = PageAccess(port: server.port)
         let page = PageServer(access: access, calls: PageCalls(client: client))

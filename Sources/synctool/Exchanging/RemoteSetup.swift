@@ -37,9 +37,23 @@ struct RemoteSetup {
     ///
     /// - Throws: `refused`, after the lines that the daemon's configuration needs.
     private func requireUse() async throws {
-        guard entry.options.manual != true,
-            let report = try? await StoreClient().status(absolute), report.ignoresRemotes
-        else { return }
+        if entry.options.manual == true { return }
+        let (client, path) = (StoreClient(), absolute)
+        let report: StoreReport?
+        do {
+            report = try await client.answer(within: StoreClient.answerMax) {
+                try await client.status(path)
+            }
+        } catch {
+            // No daemon has the store.
+            return
+        }
+        guard let report else {
+            return try Terminal.error.line(
+                "whether the daemon uses this remote is not known: "
+                    + client.silence(after: StoreClient.answerMax).reason)
+        }
+        guard report.ignoresRemotes else { return }
         try Terminal.error.line(
             "To have the daemon use this remote, its administrator writes in a file in "
                 + "/etc/syncd/stores.d, and reloads it:")

@@ -51,19 +51,19 @@ struct ReplacedFile {
 
     /// Removes the drafts of commands that were killed.
     private func removeLeftovers() {
-        let slash = path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex
-        let folder = slash == path.startIndex ? "." : String(path[..<slash])
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        for name in names {
-            let start = path[slash...] + "."
+        let file = URL(fileURLWithPath: path)
+        let folder = file.deletingLastPathComponent().path
+        let start = file.lastPathComponent + "."
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
             guard name.hasPrefix(start), name.hasSuffix(Self.draftEnding),
                 Int32(name.dropFirst(start.count).dropLast(Self.draftEnding.count)) != nil
             else { continue }
+            let draft = folder + "/" + name
             var status = stat()
-            guard lstat(folder + "/" + name, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            guard lstat(draft, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
                 status.st_uid == geteuid(), time(nil) - status.st_mtim.tv_sec > Self.draftAgeMax
             else { continue }
-            unlink(folder + "/" + name)
+            unlink(draft)
         }
     }
 
