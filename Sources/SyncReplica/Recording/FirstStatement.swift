@@ -11,10 +11,9 @@ import SyncValues
 /// (``RegionLoader/whole(in:)``), which stores the same, byte for byte, but for the numbers of the
 /// rows in `syncd_object`.
 ///
-/// Memory: what the log has of rows that were written since the store is tracked; in WAL mode
-/// nothing else grows with the store. The lists of the rows that are older (``OlderTransactions``),
-/// some 18 bytes a row, are in a temporary file. All is one transaction of SQLite:
-/// docs/merge-design.md, *The first statement*.
+/// Memory: what the log has of rows that were written since the store is tracked. The lists of the
+/// older rows (``OlderTransactions``), some 18 bytes a row, are in a temporary file. All is
+/// one transaction of SQLite: docs/merge-design.md, *The first statement*, with what was measured.
 struct FirstStatement {
     /// The page cache meanwhile: identities are random, and so are the pages of their index.
     private static let cacheKibibytes = 32_768

@@ -180,8 +180,7 @@ final class ObjectStorage {
         try forEachRecord(of: select, after: place, body)
     }
 
-    /// The same for records of so many bytes at least: of others nothing is read but how long they
-    /// are.
+    /// The same for records of `bytesMin` bytes or more; of shorter ones only the length is read.
     /// - Complexity: O(objects, and the facts of those with such records)
     func forEachRecord(
         after place: Int64, bytesMin: Int,
