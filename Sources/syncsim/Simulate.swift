@@ -54,15 +54,18 @@ struct Simulate: AsyncParsableCommand {
     @Option(help: "The number of failures to stop after.")
     var failures = 20
 
-    @Option(help: "Where the files are made; a file system in memory is quick.")
+    @Option(help: "Of files: where they are made; a file system in memory is quick.")
     var folder = "/dev/shm"
 
-    @Flag(help: "Keep the files of failed schedules.")
+    @Flag(help: "Of files: keep those of failed schedules.")
     var keep = false
 
     func validate() throws {
         guard kind == .files || !lane && !both && schedules == .ordinary else {
             throw ValidationError("--lane, --both and --schedules need --kind files")
+        }
+        guard kind != .disks || !keep else {
+            throw ValidationError("--keep keeps no disks: replay the seed")
         }
         guard kind == .disks || !power else {
             throw ValidationError("--power needs --kind disks")
@@ -143,7 +146,7 @@ struct Simulate: AsyncParsableCommand {
             }
         }
         print("disks: \(failed) failures, \(ContinuousClock.now - start)")
-        printRefusals(faults, title: "faults that calls met")
+        printCounts(faults, title: "faults that calls met")
         if failed > 0 { throw ExitCode(1) }
     }
 
@@ -152,14 +155,14 @@ struct Simulate: AsyncParsableCommand {
         let all = lane.eligible + lane.refusals.values.reduce(0, +)
         let percent = all == 0 ? 0 : 100 * lane.eligible / all
         print("of \(all) objects (\(percent) %)")
-        printRefusals(lane.refusals, title: "by the general lane alone")
+        printCounts(lane.refusals, title: "by the general lane alone")
         print("stated by both ways: \(lane.stated) objects of \(lane.recordings) recordings")
-        printRefusals(lane.statementRefusals, title: "recordings by the general way alone")
+        printCounts(lane.statementRefusals, title: "recordings by the general way alone")
     }
 
-    private func printRefusals(_ refusals: [String: Int], title: String) {
-        let reasons = refusals.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-        print(title + ": " + reasons.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
+    private func printCounts(_ counts: [String: Int], title: String) {
+        let counts = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        print(title + ": " + counts.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
     }
 
     private func printLane(_ lane: LaneTally) {
@@ -169,7 +172,7 @@ struct Simulate: AsyncParsableCommand {
             lane: \(lane.slices) slices, \(lane.wholeSlices) of them wholly eligible; \
             \(lane.objects) objects, \(lane.eligible) eligible (\(percent) %)
             """)
-        printRefusals(lane.refusals, title: "refused")
+        printCounts(lane.refusals, title: "refused")
     }
 }
 

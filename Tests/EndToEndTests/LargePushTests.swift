@@ -63,26 +63,20 @@ struct LargePushTests {
     @Test("without room for temporary files nothing is sent, and nothing is lost")
     func noRoom() async throws {
         try await withStore { scene, shared in
-            guard getuid() == 0 else { try Test.cancel("only root can mount a small disk") }
-            let disk = scene.folder.path("disk")
-            mkdir(disk, 0o755)
-            let mount = try await Child(
-                "/usr/bin/mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", disk],
-                in: scene.folder, environment: scene.environment
-            ).output()
-            guard mount.status == 0 else { try Test.cancel("cannot mount: \(mount.errors)") }
-            defer { umount2(disk, Int32(MNT_DETACH)) }
-            try await scene.tool("status", "a.db").expectSuccess()
-            let failed = try await push(scene, temporary: disk).output()
-            #expect(failed.status == 75, "\(failed.errors)")
-            #expect(failed.errors.contains("temporary file cannot be written"), "\(failed.errors)")
-            #expect(failed.errors.contains("No space left"), "\(failed.errors)")
-            #expect(failed.errors.contains(disk), "\(failed.errors)")
-            #expect(failed.errors.contains("TMPDIR"), "\(failed.errors)")
-            #expect(batchCount(in: shared) == 0)
-            try await scene.tool("push", "a.db").expectSuccess()
-            try await scene.tool("clone", "dir:" + shared, "b.db").expectSuccess()
-            #expect(try await scene.sql("b.db", Self.sum) == Self.expected)
+            try await scene.withTinyDisk { disk in
+                try await scene.tool("status", "a.db").expectSuccess()
+                let failed = try await push(scene, temporary: disk).output()
+                #expect(failed.status == 75, "\(failed.errors)")
+                #expect(
+                    failed.errors.contains("temporary file cannot be written"), "\(failed.errors)")
+                #expect(failed.errors.contains("No space left"), "\(failed.errors)")
+                #expect(failed.errors.contains(disk), "\(failed.errors)")
+                #expect(failed.errors.contains("TMPDIR"), "\(failed.errors)")
+                #expect(batchCount(in: shared) == 0)
+                try await scene.tool("push", "a.db").expectSuccess()
+                try await scene.tool("clone", "dir:" + shared, "b.db").expectSuccess()
+                #expect(try await scene.sql("b.db", Self.sum) == Self.expected)
+            }
         }
     }
 }

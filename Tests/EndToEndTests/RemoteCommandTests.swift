@@ -522,30 +522,25 @@ struct RemoteCommandTests {
 
     @Test func aRemoteWhoseDiskIsFullIs75_andNothingIsLost() async throws {
         try await withPair { scene, _ in
-            guard getuid() == 0 else { try Test.cancel("only root can mount a small disk") }
-            let disk = scene.folder.path("disk")
-            mkdir(disk, 0o755)
-            let mount = try await Child(
-                "/usr/bin/mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", disk],
-                in: scene.folder, environment: scene.environment
-            ).output()
-            guard mount.status == 0 else { try Test.cancel("cannot mount: \(mount.errors)") }
-            defer { umount2(disk, Int32(MNT_DETACH)) }
-            try await scene.tool("remote", "add", "a.db", "small", "dir:" + disk).expectSuccess()
-            try await scene.sql(
-                "a.db",
-                "INSERT INTO note(body) SELECT hex(randomblob(500)) FROM generate_series(1, 200)")
-            expect(try await scene.tool("push", "a.db", "small"), 75, "space")
-            try await scene.tool("push", "a.db", "origin").expectSuccess()
-            let left = try FileManager.default.subpathsOfDirectory(atPath: disk)
-            #expect(!left.contains { $0.contains(".syncd-") }, "\(left)")
-            try await Child(
-                "/usr/bin/mount", ["-o", "remount,size=4m", disk], in: scene.folder,
-                environment: scene.environment
-            ).output().expectSuccess()
-            try await scene.tool("push", "a.db", "small").expectSuccess()
-            try await scene.tool("clone", "dir:" + disk, "b.db").expectSuccess()
-            #expect(try await notes(scene, "b.db") == (try await notes(scene, "a.db")))
+            try await scene.withTinyDisk { disk in
+                try await scene.tool("remote", "add", "a.db", "small", "dir:" + disk)
+                    .expectSuccess()
+                try await scene.sql(
+                    "a.db",
+                    "INSERT INTO note(body) SELECT hex(randomblob(500)) FROM generate_series(1, 200)"
+                )
+                expect(try await scene.tool("push", "a.db", "small"), 75, "space")
+                try await scene.tool("push", "a.db", "origin").expectSuccess()
+                let left = try FileManager.default.subpathsOfDirectory(atPath: disk)
+                #expect(!left.contains { $0.contains(".syncd-") }, "\(left)")
+                try await Child(
+                    "/usr/bin/mount", ["-o", "remount,size=4m", disk], in: scene.folder,
+                    environment: scene.environment
+                ).output().expectSuccess()
+                try await scene.tool("push", "a.db", "small").expectSuccess()
+                try await scene.tool("clone", "dir:" + disk, "b.db").expectSuccess()
+                #expect(try await notes(scene, "b.db") == (try await notes(scene, "a.db")))
+            }
         }
     }
 

@@ -145,12 +145,12 @@ struct CompactionTests {
 }
 
 /// A remote whose process dies after a number of calls that change it.
-private actor DyingRemote: Remote {
-    private let inner: DirectoryRemote
+private actor DyingRemote: ForwardingRemote {
+    private let remote: DirectoryRemote
     private var left: Int
 
-    init(_ inner: DirectoryRemote, after calls: Int) {
-        self.inner = inner
+    init(_ remote: DirectoryRemote, after calls: Int) {
+        self.remote = remote
         left = calls
     }
 
@@ -159,65 +159,41 @@ private actor DyingRemote: Remote {
         left -= 1
     }
 
-    func catalog(since: VersionVector) async throws -> BatchCatalog {
-        try await inner.catalog(since: since)
-    }
-    func head() async throws -> VersionVector { try await inner.head() }
-    func fetch(_ item: BatchCatalog.Item) async throws -> [UInt8] { try await inner.fetch(item) }
+    func inner() -> DirectoryRemote { remote }
+
     func append(_ batch: [UInt8]) async throws {
         try live()
-        try await inner.append(batch)
+        try await remote.append(batch)
     }
-    func acknowledge(_ vector: VersionVector, of replica: ReplicaID) async throws {
-        try await inner.acknowledge(vector, of: replica)
-    }
-    func acknowledged() async throws -> [ReplicaID: VersionVector] {
-        try await inner.acknowledged()
-    }
-    func noteSums(_ sums: [UInt8], of replica: ReplicaID) async throws {
-        try await inner.noteSums(sums, of: replica)
-    }
-    func notedSums() async throws -> [ReplicaID: [UInt8]] { try await inner.notedSums() }
     func ownBatches(ifMoreThan count: Int) async throws -> [BatchCatalog.Item] {
-        try await inner.ownBatches(ifMoreThan: count)
+        try await remote.ownBatches(ifMoreThan: count)
     }
     func remove(_ items: [BatchCatalog.Item]) async throws {
         for item in items {
             try live()
-            try await inner.remove([item])
+            try await remote.remove([item])
         }
     }
 }
 
 /// A remote that another replica changes right after the first catalog.
-private actor MeddlingRemote: Remote {
-    private let inner: DirectoryRemote
+private actor MeddlingRemote: ForwardingRemote {
+    private let remote: DirectoryRemote
     private var meddle: (@Sendable () async throws -> Void)?
 
-    init(_ inner: DirectoryRemote, _ meddle: @escaping @Sendable () async throws -> Void) {
-        self.inner = inner
+    init(_ remote: DirectoryRemote, _ meddle: @escaping @Sendable () async throws -> Void) {
+        self.remote = remote
         self.meddle = meddle
     }
 
     func catalog(since: VersionVector) async throws -> BatchCatalog {
-        let catalog = try await inner.catalog(since: since)
+        let catalog = try await remote.catalog(since: since)
         if let meddle {
             self.meddle = nil
             try await meddle()
         }
         return catalog
     }
-    func head() async throws -> VersionVector { try await inner.head() }
-    func fetch(_ item: BatchCatalog.Item) async throws -> [UInt8] { try await inner.fetch(item) }
-    func append(_ batch: [UInt8]) async throws { try await inner.append(batch) }
-    func acknowledge(_ vector: VersionVector, of replica: ReplicaID) async throws {
-        try await inner.acknowledge(vector, of: replica)
-    }
-    func acknowledged() async throws -> [ReplicaID: VersionVector] {
-        try await inner.acknowledged()
-    }
-    func noteSums(_ sums: [UInt8], of replica: ReplicaID) async throws {
-        try await inner.noteSums(sums, of: replica)
-    }
-    func notedSums() async throws -> [ReplicaID: [UInt8]] { try await inner.notedSums() }
+
+    func inner() -> DirectoryRemote { remote }
 }

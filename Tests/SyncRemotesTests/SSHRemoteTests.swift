@@ -186,7 +186,7 @@ struct SSHRemoteTests {
 }
 
 /// Keeps the server of a remote alive.
-private struct Holding: Remote {
+private struct Holding: ForwardingRemote {
     let remote: SSHRemote
     let server: ServedReplica
 
@@ -195,20 +195,5 @@ private struct Holding: Remote {
         self.server = server
     }
 
-    func catalog(since: VersionVector) async throws -> BatchCatalog {
-        try await remote.catalog(since: since)
-    }
-    func head() async throws -> VersionVector { try await remote.head() }
-    func fetch(_ item: BatchCatalog.Item) async throws -> [UInt8] { try await remote.fetch(item) }
-    func append(_ batch: [UInt8]) async throws { try await remote.append(batch) }
-    func acknowledge(_ vector: VersionVector, of replica: ReplicaID) async throws {
-        try await remote.acknowledge(vector, of: replica)
-    }
-    func acknowledged() async throws -> [ReplicaID: VersionVector] {
-        try await remote.acknowledged()
-    }
-    func noteSums(_ sums: [UInt8], of replica: ReplicaID) async throws {
-        try await remote.noteSums(sums, of: replica)
-    }
-    func notedSums() async throws -> [ReplicaID: [UInt8]] { try await remote.notedSums() }
+    func inner() -> SSHRemote { remote }
 }

@@ -169,7 +169,7 @@ struct OutgoingTests {
     }
 
     /// A served store whose connection breaks: what is asked next is answered by another process.
-    private actor ServedAgain: Remote {
+    private actor ServedAgain: ForwardingRemote {
         private let replica: StoreReplica
         private var remote: ReplicaRemote<StoreReplica>
         private var fetchesLeft: Int
@@ -181,6 +181,8 @@ struct OutgoingTests {
             fetchesLeft = count
         }
 
+        func inner() -> ReplicaRemote<StoreReplica> { remote }
+
         func fetch(_ item: BatchCatalog.Item) async throws -> [UInt8] {
             fetchesLeft -= 1
             guard fetchesLeft == 0 else { return try await remote.fetch(item) }
@@ -188,22 +190,6 @@ struct OutgoingTests {
             connections += 1
             throw SyncError(.unreachable, "the connection broke")
         }
-
-        func catalog(since: VersionVector) async throws -> BatchCatalog {
-            try await remote.catalog(since: since)
-        }
-        func head() async throws -> VersionVector { try await remote.head() }
-        func append(_ batch: [UInt8]) async throws { try await remote.append(batch) }
-        func acknowledge(_ vector: VersionVector, of replica: ReplicaID) async throws {
-            try await remote.acknowledge(vector, of: replica)
-        }
-        func acknowledged() async throws -> [ReplicaID: VersionVector] {
-            try await remote.acknowledged()
-        }
-        func noteSums(_ sums: [UInt8], of replica: ReplicaID) async throws {
-            try await remote.noteSums(sums, of: replica)
-        }
-        func notedSums() async throws -> [ReplicaID: [UInt8]] { try await remote.notedSums() }
     }
 
     @Test("a pull goes on when its connection broke between two portions", arguments: [1, 2, 4])

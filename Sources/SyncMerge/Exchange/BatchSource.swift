@@ -18,15 +18,3 @@ extension BatchSource {
     /// - Complexity: O(facts), in memory
     package func all() throws -> [[UInt8]] { try (0..<count).map(batch) }
 }
-
-/// Batches that are made already.
-package struct ListedBatches: BatchSource {
-    private let batches: [[UInt8]]
-
-    /// Holds these batches.
-    package init(_ batches: [[UInt8]]) { self.batches = batches }
-
-    package var count: Int { batches.count }
-
-    package func batch(at place: Int) throws -> [UInt8] { batches[place] }
-}

@@ -81,6 +81,21 @@ final class Scene: Sendable {
         ).output()
     }
 
+    /// Runs a body with a file system of 64 kB, which is full soon; cancels the test where it cannot
+    /// be mounted.
+    func withTinyDisk(_ body: (_ path: String) async throws -> Void) async throws {
+        guard getuid() == 0 else { try Test.cancel("only root can mount a small disk") }
+        let disk = folder.path("disk")
+        mkdir(disk, 0o755)
+        let mount = try await Child(
+            "/usr/bin/mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], in: folder,
+            environment: environment
+        ).output()
+        guard mount.status == 0 else { try Test.cancel("cannot mount: \(mount.errors)") }
+        defer { umount2(disk, Int32(MNT_DETACH)) }
+        try await body(disk)
+    }
+
     /// Runs SQL by the sqlite3 shell, in a process of its own, and answers what it printed.
     @discardableResult
     func sql(_ database: String, _ statements: String) async throws -> String {
