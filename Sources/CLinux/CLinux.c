@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/magic.h>
 #include <malloc.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -61,6 +63,26 @@ void *syncd_share_mapping(const volatile void *address, size_t length) {
 void syncd_unshare_mapping(void *address, size_t length) {
     syncd_forget_mapping(address);
     munmap(address, length);
+}
+
+int syncd_mapping_is_unlinked(const void *address) {
+    static const char mark[] = " (deleted)\n";
+    FILE *maps = address ? fopen("/proc/self/maps", "re") : NULL;
+    if (!maps) return -1;
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t length;
+    int result = -1;
+    while (result < 0 && (length = getline(&line, &size, maps)) > 0) {
+        uintptr_t begin, end;
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &begin, &end) != 2) continue;
+        if ((uintptr_t)address < begin || (uintptr_t)address >= end) continue;
+        ssize_t rest = length - (ssize_t)strlen(mark);
+        result = rest > 0 && strcmp(line + rest, mark) == 0;
+    }
+    free(line);
+    fclose(maps);
+    return result;
 }
 
 ssize_t syncd_write(int descriptor, const void *bytes, size_t count) {

@@ -38,8 +38,8 @@ int syncd_sqlite_confine(sqlite3 *connection) {
     return status;
 }
 
-int syncd_sqlite_close_without_checkpoint(sqlite3 *connection) {
-    return sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)0);
+int syncd_sqlite_checkpoint_on_close(sqlite3 *connection, int on) {
+    return sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !on, (int *)0);
 }
 
 int syncd_sqlite_distrust(sqlite3 *connection, int bytes) {
@@ -156,12 +156,23 @@ struct unix_file {
     int descriptor;
 };
 
-int syncd_sqlite_descriptor(sqlite3 *connection) {
+static struct unix_file *find_unix_file(sqlite3 *connection, int control) {
     sqlite3_file *file = 0;
     sqlite3_vfs *vfs = 0;
-    if (sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK) return -1;
-    if (sqlite3_file_control(connection, "main", SQLITE_FCNTL_VFS_POINTER, &vfs) != SQLITE_OK) return -1;
-    if (!file || !file->pMethods || !vfs || !vfs->zName || strncmp(vfs->zName, "unix", 4) != 0) return -1;
+    if (sqlite3_file_control(connection, "main", control, &file) != SQLITE_OK) return 0;
+    if (sqlite3_file_control(connection, "main", SQLITE_FCNTL_VFS_POINTER, &vfs) != SQLITE_OK) return 0;
+    if (!file || !file->pMethods || !vfs || !vfs->zName || strncmp(vfs->zName, "unix", 4) != 0) return 0;
     struct unix_file *unix_file = (struct unix_file *)file;
-    return unix_file->vfs == vfs && unix_file->inode ? unix_file->descriptor : -1;
+    // A journal in memory has something else there.
+    return unix_file->vfs == vfs ? unix_file : 0;
+}
+
+int syncd_sqlite_descriptor(sqlite3 *connection) {
+    struct unix_file *file = find_unix_file(connection, SQLITE_FCNTL_FILE_POINTER);
+    return file && file->inode ? file->descriptor : -1;
+}
+
+int syncd_sqlite_log_descriptor(sqlite3 *connection) {
+    struct unix_file *file = find_unix_file(connection, SQLITE_FCNTL_JOURNAL_POINTER);
+    return file ? file->descriptor : -1;
 }

@@ -50,6 +50,9 @@ void *syncd_share_mapping(const volatile void *address, size_t length);
 // Unmaps what syncd_share_mapping() made.
 void syncd_unshare_mapping(void *address, size_t length);
 
+// Whether the file that is mapped at this address has no name any more; -1: it is not known.
+int syncd_mapping_is_unlinked(const void *address);
+
 // From now on SIGBUS does not end the process when it reads or writes memory of these mappings beyond the end of
 // their file, which another user has truncated: the page is then memory of this process, full of zeros, until it is
 // unmapped. Every other SIGBUS is handled as before. To be called once. Returns 0, or errno.

@@ -26,8 +26,9 @@ int syncd_sqlite_enable_triggers(sqlite3 *connection, int on);
 // SQLITE_DBCONFIG_DQS_DDL on, so that old schemas can still be made.
 int syncd_sqlite_confine(sqlite3 *connection);
 
-// When the connection is closed, its WAL is neither written to the database nor removed.
-int syncd_sqlite_close_without_checkpoint(sqlite3 *connection);
+// Whether the last connection to a database, when it is closed, writes the WAL to the database and removes it, as SQLite
+// does by default (SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE).
+int syncd_sqlite_checkpoint_on_close(sqlite3 *connection, int on);
 
 // For a database that another user may have filled: SQLITE_DBCONFIG_DEFENSIVE on, SQLITE_DBCONFIG_TRUSTED_SCHEMA off,
 // and no text or blob of more than `bytes` (SQLITE_LIMIT_LENGTH). Returns SQLITE_OK or an error.
@@ -59,5 +60,9 @@ int syncd_sqlite_guard_mappings(void);
 // The descriptor of the main database file, for fstat(2) alone; -1 where there is none or SQLite's Unix layer is not
 // the one that we know. SQLite opens by path; only the descriptor says which file it got.
 int syncd_sqlite_descriptor(sqlite3 *connection);
+
+// The same of the file that the connection writes ahead: its -wal, or in a rollback mode its -journal during a
+// transaction; -1 where neither is open.
+int syncd_sqlite_log_descriptor(sqlite3 *connection);
 
 #endif

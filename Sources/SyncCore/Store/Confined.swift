@@ -11,10 +11,16 @@ package final class Confined<State>: @unchecked Sendable {
     private var state: State?
     private var isClosed = false
     private var sideFiles: SideFiles?
+    private let sideFilesBefore: SideFiles.Identities
     private let make: (OpaquePointer) throws -> State
 
-    init(_ queue: DatabaseQueue, making make: @escaping (OpaquePointer) throws -> State) {
+    /// - Parameter before: what was at the paths before `queue` was opened.
+    init(
+        _ queue: DatabaseQueue, before: SideFiles.Identities,
+        making make: @escaping (OpaquePointer) throws -> State
+    ) {
         self.queue = queue
+        sideFilesBefore = before
         self.make = make
     }
 
@@ -29,7 +35,11 @@ package final class Confined<State>: @unchecked Sendable {
                     throw SyncError(.internalFault, "the connection is closed")
                 }
                 // After the first read: then they are open.
-                defer { if sideFiles == nil { sideFiles = SideFiles(openedBy: connection) } }
+                defer {
+                    if sideFiles == nil {
+                        sideFiles = SideFiles(openedBy: connection, before: sideFilesBefore)
+                    }
+                }
                 if let state { return try body(connection, state) }
                 let state = try make(connection)
                 self.state = state

@@ -25,11 +25,17 @@ package final class LiveConnection: Sendable {
     private let file: FileIdentity
     private let state: Mutex<State>
 
-    init(path: String, identity: StoreIdentity, file: FileIdentity, queue: DatabaseQueue) {
+    /// - Parameter before: what was at the paths before `queue` was opened.
+    init(
+        path: String, identity: StoreIdentity, file: FileIdentity, queue: DatabaseQueue,
+        before: SideFiles.Identities
+    ) {
         self.path = path
         self.identity = identity
         self.file = file
-        let confined = Confined(queue) { try LiveLog($0, identity: identity) }
+        let confined = Confined(queue, before: before) {
+            try LiveLog($0, identity: identity)
+        }
         state = Mutex(State(confined: confined))
     }
 
@@ -63,9 +69,12 @@ package final class LiveConnection: Sendable {
         guard !state.isClosed else {
             throw SyncError(.internalFault, "the connection is closed")
         }
+        let before = SideFiles.Identities(ofDatabase: path)
         let queue = try DatabaseOpener.open(path, for: .following, expecting: .file(file))
         let (identity, rest) = (identity, state.rest)
-        return Confined(queue) { try LiveLog($0, identity: identity, resuming: rest) }
+        return Confined(queue, before: before) {
+            try LiveLog($0, identity: identity, resuming: rest)
+        }
     }
 
     /// Whether the -wal and -shm at the path are others than those that it has open.

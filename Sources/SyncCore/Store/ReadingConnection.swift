@@ -52,11 +52,9 @@ package final class ReadingConnection: Sendable {
 
     private func open() throws -> Confined<PreparedReader> {
         let identity = identity
-        return Confined(
-            try DatabaseOpener.open(path, for: .reading, expecting: .file(file))
-        ) {
-            try PreparedReader($0, identity: identity)
-        }
+        let before = SideFiles.Identities(ofDatabase: path)
+        let queue = try DatabaseOpener.open(path, for: .reading, expecting: .file(file))
+        return Confined(queue, before: before) { try PreparedReader($0, identity: identity) }
     }
 
     /// Releases the pages that an open connection keeps.

@@ -36,14 +36,15 @@ public final class Store: Sendable {
 
     private init(
         path: String, identity: StoreIdentity, file: FileIdentity, mark: OpenFile,
-        isMending: Bool, queue: DatabaseQueue
+        isMending: Bool, queue: DatabaseQueue, before: SideFiles.Identities
     ) {
         self.isMending = isMending
         self.path = path
         self.identity = identity
         self.file = file
         self.mark = mark
-        live = LiveConnection(path: path, identity: identity, file: file, queue: queue)
+        live = LiveConnection(
+            path: path, identity: identity, file: file, queue: queue, before: before)
         reading = ReadingConnection(path: path, identity: identity, file: file)
     }
 
@@ -69,6 +70,7 @@ public final class Store: Sendable {
         isMending: Bool = true
     ) throws -> Store {
         do {
+            let before = SideFiles.Identities(ofDatabase: path)
             let queue = try DatabaseOpener.open(
                 path, for: .following, expecting: isResolved ? .unlinked : .any)
             try endAbandonedMigration(queue)
@@ -99,7 +101,7 @@ public final class Store: Sendable {
             }
             let store = Store(
                 path: path, identity: identity, file: file, mark: mark, isMending: isMending,
-                queue: queue)
+                queue: queue, before: before)
             // Commits are distinguished from the first read on: it must not wait for a caller.
             try store.live.withState { _, _ in }
             return store

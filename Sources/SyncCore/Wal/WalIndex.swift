@@ -1,4 +1,5 @@
 import CLinux
+import CSQLite
 import Glibc
 import SyncStorage
 import SyncValues
@@ -17,6 +18,9 @@ public final class WalIndex: @unchecked Sendable {
     /// Where SQLite has mapped the same pages; not read here.
     private let source: UnsafeRawPointer
     private let byteCount: Int
+    /// What was at the path of the `-shm` when this was made. It may have been another file than
+    /// the mapped one already: ``SideFiles`` tells.
+    let file: FileIdentity?
 
     /// The wal-index of the store that `connection` (`sqlite3 *`) has open; nil when the store is
     /// not in WAL mode. To be called on the connection's queue.
@@ -38,6 +42,8 @@ public final class WalIndex: @unchecked Sendable {
         else {
             throw SyncError(.refused, "the wal-index cannot be mapped (locking_mode=EXCLUSIVE?)")
         }
+        let path = sqlite3_db_filename(connection, "main").map { String(cString: $0) } ?? ""
+        file = FileIdentity(path: path + "-shm")
         self.memory = memory
         source = UnsafeRawPointer(region)
     }

@@ -23,10 +23,7 @@ final class WatchedStore {
     /// to.
     let file: WatchedPath
     let onEvent: @Sendable (StoreEvent) -> Void
-    var index: WalIndex? {
-        didSet { indexFile = index.flatMap { _ in FileIdentity(path: file.path + "-shm") } }
-    }
-    private var indexFile: FileIdentity?
+    var index: WalIndex?
     /// No connection has the store open; then `index` is nil.
     var isResting = false
     var mark: WalIndex.Mark?
@@ -57,7 +54,6 @@ final class WatchedStore {
         self.index = index
         self.onEvent = onEvent
         identity = FileIdentity(path: path)
-        indexFile = index.flatMap { _ in FileIdentity(path: file.path + "-shm") }
     }
 
     deinit { tail.close() }
@@ -88,12 +84,12 @@ final class WatchedStore {
     /// Whether the -wal has bytes: a resting store has none, or an empty one.
     var hasWrittenWal: Bool { (FileStamp(path: file.path + "-wal")?.length ?? 0) > 0 }
 
-    /// Whether the -shm at the path is not the one that it was when the index was set. True once.
+    /// Whether the -shm at the path is not the one that it was when the index was made. True once.
     func isForsaken() -> Bool {
-        guard index != nil, FileIdentity(path: file.path + "-shm") != indexFile else {
+        guard let index, FileIdentity(path: file.path + "-shm") != index.file else {
             return false
         }
-        index = nil
+        self.index = nil
         return true
     }
 

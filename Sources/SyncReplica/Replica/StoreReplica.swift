@@ -81,9 +81,8 @@ public final class StoreReplica: Sendable {
             if let olderRowsMax { environment.olderRowsMax = olderRowsMax }
             if let batchFactsMax { environment.batchFactsMax = batchFactsMax }
             self.environment = environment
-            connection = MergeConnection(
-                try DatabaseOpener.open(path, expecting: .file(local.file)),
-                identity: local.identity, environment: environment)
+            connection = try MergeConnection(
+                to: path, file: local.file, identity: local.identity, environment: environment)
         } catch {
             throw Store.explained(error, path: path, operation: "open")
         }

@@ -14,9 +14,16 @@ final class MergeConnection: @unchecked Sendable {
     private let environment: MergeEnvironment
     private var session: MergeSession?
     private var sideFiles: SideFiles?
+    private let sideFilesBefore: SideFiles.Identities
 
-    init(_ queue: DatabaseQueue, identity: StoreIdentity, environment: MergeEnvironment) {
-        self.queue = queue
+    /// - Throws: as ``DatabaseOpener``.
+    init(
+        to path: String, file: FileIdentity, identity: StoreIdentity,
+        environment: MergeEnvironment
+    ) throws {
+        sideFilesBefore = SideFiles.Identities(ofDatabase: path)
+        queue = try DatabaseOpener.open(path, expecting: .file(file))
+        queue.writeWithoutTransaction { $0.sqliteConnection.map(SideFiles.hold) }
         self.identity = identity
         self.environment = environment
     }
@@ -32,7 +39,9 @@ final class MergeConnection: @unchecked Sendable {
                 // After the first read: then they are open.
                 defer {
                     if sideFiles == nil {
-                        sideFiles = database.sqliteConnection.flatMap(SideFiles.init(openedBy:))
+                        sideFiles = database.sqliteConnection.flatMap {
+                            SideFiles(openedBy: $0, before: sideFilesBefore)
+                        }
                     }
                 }
                 if let session { return try body(session) }

@@ -40,6 +40,14 @@ extension FileIdentity {
         self.init(descriptor: descriptor)
     }
 
+    /// The identity of the file that an SQLite connection writes ahead, as
+    /// ``init(openedBy:)``: its -wal, or its -journal. Nil while neither is open.
+    package init?(logOpenedBy connection: OpaquePointer) {
+        let descriptor = syncd_sqlite_log_descriptor(connection)
+        guard descriptor >= 0 else { return nil }
+        self.init(descriptor: descriptor)
+    }
+
     /// The identity of the file at an absolute path that has no symbolic link in it; nil where it
     /// has one, or there is no file.
     package init?(unlinkedPath path: String) {

@@ -71,7 +71,8 @@ package enum DatabaseOpener {
         /// Reads and writes. A file that cannot be written is opened for reading.
         case readingAndWriting
         /// As `readingAndWriting`, but tables alone, without views and triggers: those of syncd
-        /// need none. Keeps up with other writers: see ``DatabaseOpener/relieve``.
+        /// need none. Keeps up with other writers: see ``DatabaseOpener/relieve``. Leaves the WAL
+        /// when it is closed: see ``SideFiles/hold(_:)``.
         case following
         /// Writes; a file that cannot be written, or whose writers would be locked out, is refused.
         case writing
@@ -217,6 +218,7 @@ package enum DatabaseOpener {
     /// a power failure undoes is repeated, and commits must not pass unseen while the disk is slow.
     /// The rollback modes need every sync for the file to stay whole.
     private static func relieve(_ database: Database) throws {
+        if let connection = database.sqliteConnection { SideFiles.hold(connection) }
         let mode = try String.fetchOne(database, sql: "PRAGMA journal_mode")
         guard mode == "wal" else { return }
         try database.execute(sql: "PRAGMA synchronous = NORMAL")

@@ -263,6 +263,8 @@ extension StoreHub {
         for subscriber in result.subscribers { CatchUp(subscriber, of: self).start() }
         // More tables were dropped while it was opened.
         if failure?.code == .storeDamaged { repairDroppedTables(of: opened) }
+        // The -wal or the -shm was taken away before the watch stood.
+        if store.isForsaken { reopenForsaken() }
         if isOutdated || failure?.isTransient == true { schemaChanged(in: opened) }
         // A reload changed the entry meanwhile.
         if !entry.recordsLike(configured) { reopenLater() }

@@ -70,6 +70,7 @@ extension StoreHub {
             state.setPace(index == nil ? .rollback : .wal)
             state.endRest()
             opened.watcher.setIndex(index, of: opened.watch)
+            if opened.store.isForsaken { reopenForsaken() }
         } catch {
             state.failWaking()
             guard isCurrent(opened) else { return }

@@ -358,7 +358,7 @@ extension StoreHub {
     }
 
     /// The -wal and -shm were taken away: what was committed since is not to be seen by them.
-    private func reopenForsaken() {
+    func reopenForsaken() {
         log.notice(
             """
             the -wal and -shm were removed while the store was open: opening it again. Remove them \

@@ -40,6 +40,7 @@ struct FileWatch {
             // A failing close loses nothing: no data is kept in memory.
             try? store.close()
         }
+        if store.isForsaken { return .replaced }
         var token = try isContinued ? store.head() : choice.after ?? store.head()
         try store.check(token)
         try checkNames(in: store)
