@@ -14,8 +14,8 @@ import Testing
     /// What programs commit afterwards is told once, and is there when the daemon has ended. SQLite
     /// alone would, when the daemon closes as the last one, write old pages over it and remove the
     /// programs' -wal.
-    @Test(arguments: Way.allCases)
-    func nothingThatIsCommittedLaterIsLost(_ way: Way) async throws {
+    @Test(arguments: Way.allCases, TestSeed.first(2))
+    func nothingThatIsCommittedLaterIsLost(_ way: Way, seed: TestSeed) async throws {
         let daemon = try await TestDaemon()
         let store = daemon.directory.file("music.db")
         try sqlite3(
@@ -34,7 +34,7 @@ import Testing
             let size = try? FileManager.default.attributesOfItem(atPath: store + "-wal")[.size]
             return (size as? Int ?? 0) == 0
         }
-        try await remove(way, of: store, with: backup, from: daemon)
+        try await remove(way, of: store, with: backup, from: daemon, random: seed.random)
         for id in 2...4 { try sqlite3(store, "INSERT INTO note VALUES (\(id), 'after')") }
         try await eventually("all are told; \(seen.objects); \(daemon.log)") {
             // It is refused while the store is being opened.
@@ -52,15 +52,24 @@ import Testing
     }
 
     private func remove(
-        _ way: Way, of store: String, with backup: String, from daemon: TestDaemon
+        _ way: Way, of store: String, with backup: String, from daemon: TestDaemon,
+        random: SeededRandom
     ) async throws {
+        var random = random
+        func removeBoth() {
+            for ending in ["-wal", "-shm"].shuffled(using: &random) {
+                unlink(store + ending)
+                // The daemon opens the store again meanwhile, or has not begun.
+                usleep(UInt32.random(in: 0...3_000, using: &random))
+            }
+        }
         switch way {
-        case .both: for ending in ["-wal", "-shm"] { unlink(store + ending) }
+        case .both: removeBoth()
         case .wal: unlink(store + "-wal")
         case .index: unlink(store + "-shm")
         case .replacedBefore:
             // What docs/operations.md says.
-            for ending in ["-wal", "-shm"] { unlink(store + ending) }
+            removeBoth()
             #expect(rename(backup, store) == 0)
         case .replacedAfter:
             // As a person types it: the daemon has opened the new file.
@@ -69,7 +78,7 @@ import Testing
                 FileManager.default.fileExists(atPath: store + "-shm")
                     && daemon.log.contains("another file is at the path now")
             }
-            for ending in ["-wal", "-shm"] { unlink(store + ending) }
+            removeBoth()
         }
     }
 }

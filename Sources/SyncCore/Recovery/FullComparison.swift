@@ -34,6 +34,7 @@ package final class FullComparison {
     }
 
     private let queue: DatabaseQueue
+    private var sideFiles: SideFilesGuard
     private var waiting: [TrackedEntity] = []
     private var step = Step.rows(.start)
     private var schema: Int64?
@@ -42,14 +43,23 @@ package final class FullComparison {
 
     /// - Throws: what opening throws; `storeReplaced` when another file is at the path.
     package init(_ path: String, file: FileIdentity) throws {
+        sideFiles = SideFilesGuard(beforeOpening: path)
         queue = try DatabaseOpener.open(path, for: .following, expecting: .file(file))
     }
 
     /// One that only looks: ``look()``.
     /// - Throws: what opening throws.
-    init(looking path: String) throws { queue = try DatabaseOpener.open(path, for: .reading) }
+    init(looking path: String) throws {
+        sideFiles = SideFilesGuard(beforeOpening: path)
+        queue = try DatabaseOpener.open(path, for: .reading)
+    }
 
-    deinit { try? queue.close() }
+    deinit {
+        queue.writeWithoutTransaction { database in
+            if let connection = database.sqliteConnection { sideFiles.release(connection) }
+        }
+        try? queue.close()
+    }
 
     /// When the last complete comparison of a store ended; nil: there was none.
     /// - Throws: the error of SQLite.
@@ -64,10 +74,13 @@ package final class FullComparison {
 
     /// Compares the next slice: a millisecond or two.
     ///
-    /// - Throws: `busy` when a writer has the lock that is needed: call again later.
+    /// - Throws: `busy` when a writer has the lock that is needed: call again later;
+    ///   `storeReplaced` when the -wal and -shm were taken away: begin anew with the store.
     package func next(at time: Timestamp = .now()) throws -> Progress {
         try queue.writeWithoutTransaction { database in
             let connection = try database.openConnection
+            try sideFiles.require(at: queue.path)
+            defer { sideFiles.noteUse(of: connection) }
             return try DatabaseOpener.withoutWaiting(on: connection) {
                 try next(database, connection, at: time)
             }

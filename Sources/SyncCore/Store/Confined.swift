@@ -10,17 +10,15 @@ package final class Confined<State>: @unchecked Sendable {
     private let queue: DatabaseQueue
     private var state: State?
     private var isClosed = false
-    private var sideFiles: SideFiles?
-    private let sideFilesBefore: SideFiles.Identities
+    private var sideFiles: SideFilesGuard
     private let make: (OpaquePointer) throws -> State
 
-    /// - Parameter before: what was at the paths before `queue` was opened.
     init(
-        _ queue: DatabaseQueue, before: SideFiles.Identities,
+        _ queue: DatabaseQueue, guardedBy sideFiles: SideFilesGuard,
         making make: @escaping (OpaquePointer) throws -> State
     ) {
         self.queue = queue
-        sideFilesBefore = before
+        self.sideFiles = sideFiles
         self.make = make
     }
 
@@ -34,12 +32,7 @@ package final class Confined<State>: @unchecked Sendable {
                 guard !isClosed, let connection = database.sqliteConnection else {
                     throw SyncError(.internalFault, "the connection is closed")
                 }
-                // After the first read: then they are open.
-                defer {
-                    if sideFiles == nil {
-                        sideFiles = SideFiles(openedBy: connection, before: sideFilesBefore)
-                    }
-                }
+                defer { sideFiles.noteUse(of: connection) }
                 if let state { return try body(connection, state) }
                 let state = try make(connection)
                 self.state = state
@@ -53,7 +46,7 @@ package final class Confined<State>: @unchecked Sendable {
 
     /// Whether the -wal and -shm that the connection has open are not those at the path any more.
     var isForsaken: Bool {
-        queue.writeWithoutTransaction { _ in sideFiles?.areForsaken ?? false }
+        queue.writeWithoutTransaction { _ in sideFiles.isForsaken }
     }
 
     /// Finalizes the statements and closes the connection.
@@ -63,9 +56,8 @@ package final class Confined<State>: @unchecked Sendable {
         queue.writeWithoutTransaction { database in
             state = nil
             if !isClosed, let connection = database.sqliteConnection {
-                if sideFiles?.areForsaken != true { last(connection) }
-                sideFiles?.release(connection)
-                sideFiles = nil
+                if !sideFiles.isForsaken { last(connection) }
+                sideFiles.release(connection)
             }
             isClosed = true
         }

@@ -25,15 +25,14 @@ package final class LiveConnection: Sendable {
     private let file: FileIdentity
     private let state: Mutex<State>
 
-    /// - Parameter before: what was at the paths before `queue` was opened.
     init(
         path: String, identity: StoreIdentity, file: FileIdentity, queue: DatabaseQueue,
-        before: SideFiles.Identities
+        guardedBy sideFiles: SideFilesGuard
     ) {
         self.path = path
         self.identity = identity
         self.file = file
-        let confined = Confined(queue, before: before) {
+        let confined = Confined(queue, guardedBy: sideFiles) {
             try LiveLog($0, identity: identity)
         }
         state = Mutex(State(confined: confined))
@@ -69,10 +68,10 @@ package final class LiveConnection: Sendable {
         guard !state.isClosed else {
             throw SyncError(.internalFault, "the connection is closed")
         }
-        let before = SideFiles.Identities(ofDatabase: path)
+        let sideFiles = SideFilesGuard(beforeOpening: path)
         let queue = try DatabaseOpener.open(path, for: .following, expecting: .file(file))
         let (identity, rest) = (identity, state.rest)
-        return Confined(queue, before: before) {
+        return Confined(queue, guardedBy: sideFiles) {
             try LiveLog($0, identity: identity, resuming: rest)
         }
     }

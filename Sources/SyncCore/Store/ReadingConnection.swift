@@ -52,9 +52,11 @@ package final class ReadingConnection: Sendable {
 
     private func open() throws -> Confined<PreparedReader> {
         let identity = identity
-        let before = SideFiles.Identities(ofDatabase: path)
+        let sideFiles = SideFilesGuard(beforeOpening: path)
         let queue = try DatabaseOpener.open(path, for: .reading, expecting: .file(file))
-        return Confined(queue, before: before) { try PreparedReader($0, identity: identity) }
+        return Confined(queue, guardedBy: sideFiles) {
+            try PreparedReader($0, identity: identity)
+        }
     }
 
     /// Releases the pages that an open connection keeps.

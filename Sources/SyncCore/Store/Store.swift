@@ -36,7 +36,7 @@ public final class Store: Sendable {
 
     private init(
         path: String, identity: StoreIdentity, file: FileIdentity, mark: OpenFile,
-        isMending: Bool, queue: DatabaseQueue, before: SideFiles.Identities
+        isMending: Bool, queue: DatabaseQueue, guardedBy sideFiles: SideFilesGuard
     ) {
         self.isMending = isMending
         self.path = path
@@ -44,7 +44,7 @@ public final class Store: Sendable {
         self.file = file
         self.mark = mark
         live = LiveConnection(
-            path: path, identity: identity, file: file, queue: queue, before: before)
+            path: path, identity: identity, file: file, queue: queue, guardedBy: sideFiles)
         reading = ReadingConnection(path: path, identity: identity, file: file)
     }
 
@@ -70,7 +70,7 @@ public final class Store: Sendable {
         isMending: Bool = true
     ) throws -> Store {
         do {
-            let before = SideFiles.Identities(ofDatabase: path)
+            let sideFiles = SideFilesGuard(beforeOpening: path)
             let queue = try DatabaseOpener.open(
                 path, for: .following, expecting: isResolved ? .unlinked : .any)
             try endAbandonedMigration(queue)
@@ -101,7 +101,7 @@ public final class Store: Sendable {
             }
             let store = Store(
                 path: path, identity: identity, file: file, mark: mark, isMending: isMending,
-                queue: queue, before: before)
+                queue: queue, guardedBy: sideFiles)
             // Commits are distinguished from the first read on: it must not wait for a caller.
             try store.live.withState { _, _ in }
             return store

@@ -13,17 +13,15 @@ final class MergeConnection: @unchecked Sendable {
     private let identity: StoreIdentity
     private let environment: MergeEnvironment
     private var session: MergeSession?
-    private var sideFiles: SideFiles?
-    private let sideFilesBefore: SideFiles.Identities
+    private var sideFiles: SideFilesGuard
 
     /// - Throws: as ``DatabaseOpener``.
     init(
         to path: String, file: FileIdentity, identity: StoreIdentity,
         environment: MergeEnvironment
     ) throws {
-        sideFilesBefore = SideFiles.Identities(ofDatabase: path)
-        queue = try DatabaseOpener.open(path, expecting: .file(file))
-        queue.writeWithoutTransaction { $0.sqliteConnection.map(SideFiles.hold) }
+        sideFiles = SideFilesGuard(beforeOpening: path)
+        queue = try DatabaseOpener.open(path, for: .merging, expecting: .file(file))
         self.identity = identity
         self.environment = environment
     }
@@ -33,17 +31,8 @@ final class MergeConnection: @unchecked Sendable {
     func withSession<Result>(_ body: (MergeSession) throws -> Result) throws -> Result {
         do {
             return try queue.writeWithoutTransaction { database in
-                if let sideFiles, sideFiles.areForsaken {
-                    throw SideFiles.forsaken(queue.path)
-                }
-                // After the first read: then they are open.
-                defer {
-                    if sideFiles == nil {
-                        sideFiles = database.sqliteConnection.flatMap {
-                            SideFiles(openedBy: $0, before: sideFilesBefore)
-                        }
-                    }
-                }
+                try sideFiles.require(at: queue.path)
+                defer { database.sqliteConnection.map { sideFiles.noteUse(of: $0) } }
                 if let session { return try body(session) }
                 var tracker = Tracker(queue)
                 tracker.wall = environment.wall
@@ -63,8 +52,7 @@ final class MergeConnection: @unchecked Sendable {
     func close() throws {
         queue.writeWithoutTransaction { database in
             session = nil
-            if let connection = database.sqliteConnection { sideFiles?.release(connection) }
-            sideFiles = nil
+            if let connection = database.sqliteConnection { sideFiles.release(connection) }
         }
         try queue.close()
     }

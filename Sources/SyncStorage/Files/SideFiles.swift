@@ -10,7 +10,7 @@ import Synchronization
 /// this connection: a checkpoint of it would write old pages over what they commit, and when it is
 /// closed as the last one of its own files, SQLite removes the `-wal` at the path, which is theirs,
 /// with all that is in it. So this process writes nothing more then, closes without either
-/// (``release(_:)``), and opens no further connection to the database before
+/// (``SideFilesGuard``), and opens no further connection to the database before
 /// (``DatabaseOpener``).
 ///
 /// They may be taken away at any moment, also while a connection is being opened. So the files at
@@ -18,11 +18,11 @@ import Synchronization
 /// `-wal`, and the system for the `-shm` that is mapped where another one may be meant.
 package final class SideFiles: Sendable {
     /// Which files are at the two paths.
-    package struct Identities: Sendable, Hashable {
+    struct Identities: Sendable, Hashable {
         let wal: FileIdentity?
         let index: FileIdentity?
 
-        package init(ofDatabase path: String) {
+        init(ofDatabase path: String) {
             wal = FileIdentity(path: path + "-wal")
             index = FileIdentity(path: path + "-shm")
         }
@@ -50,7 +50,7 @@ package final class SideFiles: Sendable {
     /// - Parameter before: what was at the paths before the connection was opened.
     /// - Returns: nil for a connection in a rollback mode, which has neither.
     /// - Complexity: O(1); O(mappings of the process) where the `-shm` is another than before.
-    package init?(openedBy connection: OpaquePointer, before: Identities) {
+    init?(openedBy connection: OpaquePointer, before: Identities) {
         let path = Self.path(of: connection)
         guard let wal = FileIdentity(logOpenedBy: connection),
             wal != FileIdentity(path: path + "-journal")
@@ -78,17 +78,17 @@ package final class SideFiles: Sendable {
 
     /// Whether others are at the paths, or none.
     /// - Complexity: O(1), two system calls.
-    package var areForsaken: Bool { identities.areForsaken(at: path) }
+    var areForsaken: Bool { identities.areForsaken(at: path) }
 
     /// From now on SQLite neither writes back the WAL nor removes it when the connection is closed,
     /// until ``release(_:)``.
-    package static func hold(_ connection: OpaquePointer) {
+    static func hold(_ connection: OpaquePointer) {
         _ = syncd_sqlite_checkpoint_on_close(connection, 0)
     }
 
     /// Before a connection is closed: SQLite writes back what is in these files and removes them,
     /// but where others are at the paths.
-    package func release(_ connection: OpaquePointer) {
+    func release(_ connection: OpaquePointer) {
         _ = syncd_sqlite_checkpoint_on_close(connection, areForsaken ? 0 : 1)
         forget()
     }

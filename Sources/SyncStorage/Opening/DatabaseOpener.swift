@@ -72,17 +72,26 @@ package enum DatabaseOpener {
         case readingAndWriting
         /// As `readingAndWriting`, but tables alone, without views and triggers: those of syncd
         /// need none. Keeps up with other writers: see ``DatabaseOpener/relieve``. Leaves the WAL
-        /// when it is closed: see ``SideFiles/hold(_:)``.
+        /// when it is closed, unless a ``SideFilesGuard`` says otherwise.
         case following
+        /// As `readingAndWriting`, and leaves the WAL as `following` does.
+        case merging
         /// Writes; a file that cannot be written, or whose writers would be locked out, is refused.
         case writing
+
+        fileprivate var leavesWal: Bool {
+            switch self {
+            case .following, .merging: true
+            case .reading, .readingAndWriting, .writing: false
+            }
+        }
 
         /// Whether neither views nor triggers are used. The owner of a database can put either in
         /// the place of a table of syncd, or on one.
         fileprivate var usesTablesAlone: Bool {
             switch self {
             case .reading, .following: true
-            case .readingAndWriting, .writing: false
+            case .readingAndWriting, .merging, .writing: false
             }
         }
     }
@@ -206,6 +215,7 @@ package enum DatabaseOpener {
     private static func confine(_ database: Database, for purpose: Purpose) throws {
         guard let connection = database.sqliteConnection else { return }
         try ForeignFile.confine(connection)
+        if purpose.leavesWal { SideFiles.hold(connection) }
         guard purpose.usesTablesAlone else { return }
         let status = syncd_sqlite_use_tables_alone(connection)
         guard status == SQLITE_OK else { throw SyncError.sqlite(on: connection, status: status) }
@@ -218,7 +228,6 @@ package enum DatabaseOpener {
     /// a power failure undoes is repeated, and commits must not pass unseen while the disk is slow.
     /// The rollback modes need every sync for the file to stay whole.
     private static func relieve(_ database: Database) throws {
-        if let connection = database.sqliteConnection { SideFiles.hold(connection) }
         let mode = try String.fetchOne(database, sql: "PRAGMA journal_mode")
         guard mode == "wal" else { return }
         try database.execute(sql: "PRAGMA synchronous = NORMAL")

@@ -181,7 +181,7 @@ extension StoreHub {
     private func openNow() {
         let start = ContinuousClock.now
         do {
-            try tryOpening()
+            try openWhatIsThere()
             succeeded(.opening)
         } catch {
             let error = reasonNotToOpen(error)
@@ -207,6 +207,20 @@ extension StoreHub {
         guard error.code == .notAllowed else { return error }
         return PathBarrier(before: path)?.error(about: path) ?? error
     }
+
+    /// A file that is replaced while it is being opened is left, and the one in its place opened.
+    private func openWhatIsThere() throws {
+        for _ in 1..<Self.openingAttemptsMax {
+            do {
+                return try tryOpening()
+            } catch let error as SyncError where error.code == .storeReplaced {
+                log.info("\(error.reason): opening it again")
+            }
+        }
+        try tryOpening()
+    }
+
+    private static let openingAttemptsMax = 5
 
     private func tryOpening() throws {
         environment.onOpening?(path)
@@ -245,6 +259,14 @@ extension StoreHub {
         // Until the store counts as open, there are no new subscriptions and nothing is
         // distributed.
         let excluded = excluded(from: store.file)
+        // Nothing of a file is sent to clients of which it is not known whether they may read it.
+        guard FileIdentity(path: path) == store.file else {
+            watcher.remove(watch)
+            try store.close()
+            throw SyncError(
+                .storeReplaced, "the file was replaced while it was being opened", path: path,
+                hint: "Try again")
+        }
         let result = state.finishOpening(opened, head: head, excluding: excluded, path: path)
         guard let result else {
             watcher.remove(watch)
