@@ -15,12 +15,22 @@ struct FileWatch {
     let choice: WatchChoice
 
     /// How it ended to follow one file.
-    private enum End { case stopped, replaced }
+    private enum End {
+        case stopped, replaced
+        /// The -wal or the -shm was taken away before anything was told.
+        case unbegun
+    }
 
     /// - Throws: ``SyncError``; `storeRemoved` when the file was removed.
     func run(_ body: @Sendable (Notice) throws -> Bool) async throws {
         var isContinued = false
-        while try await follow(isContinued: isContinued, body) == .replaced { isContinued = true }
+        while true {
+            switch try await follow(isContinued: isContinued, body) {
+            case .stopped: return
+            case .replaced: isContinued = true
+            case .unbegun: break
+            }
+        }
     }
 
     /// - Parameter isContinued: another file, or an older copy, took the place of the one before:
@@ -40,7 +50,7 @@ struct FileWatch {
             // A failing close loses nothing: no data is kept in memory.
             try? store.close()
         }
-        if store.isForsaken { return .replaced }
+        if store.isForsaken { return .unbegun }
         var token = try isContinued ? store.head() : choice.after ?? store.head()
         try store.check(token)
         try checkNames(in: store)
