@@ -75,7 +75,7 @@ package final class FullComparison {
     /// Compares the next slice: a millisecond or two.
     ///
     /// - Throws: `busy` when a writer has the lock that is needed: call again later;
-    ///   `storeReplaced` when the -wal and -shm were taken away: begin anew with the store.
+    ///   `storeReplaced` when the -wal and -shm were taken away: open the store again.
     package func next(at time: Timestamp = .now()) throws -> Progress {
         try queue.writeWithoutTransaction { database in
             let connection = try database.openConnection

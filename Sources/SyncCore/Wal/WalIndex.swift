@@ -1,5 +1,4 @@
 import CLinux
-import CSQLite
 import Glibc
 import SyncStorage
 import SyncValues
@@ -42,8 +41,7 @@ public final class WalIndex: @unchecked Sendable {
         else {
             throw SyncError(.refused, "the wal-index cannot be mapped (locking_mode=EXCLUSIVE?)")
         }
-        let path = sqlite3_db_filename(connection, "main").map { String(cString: $0) } ?? ""
-        file = FileIdentity(path: path + "-shm")
+        file = FileIdentity(path: SQLiteFile.path(of: connection) + "-shm")
         self.memory = memory
         source = UnsafeRawPointer(region)
     }

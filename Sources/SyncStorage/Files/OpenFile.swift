@@ -1,4 +1,3 @@
-import CSQLite
 import SyncValues
 import Synchronization
 
@@ -19,7 +18,7 @@ package final class OpenFile: Sendable {
     /// Marks the main database of a connection.
     package init(_ file: FileIdentity, openedBy connection: OpaquePointer) {
         self.file = file
-        path = Self.path(of: connection)
+        path = SQLiteFile.path(of: connection)
         Self.marks.withLock { [path] in $0[path, default: [:]][file, default: 0] += 1 }
     }
 
@@ -47,12 +46,7 @@ package final class OpenFile: Sendable {
 
     /// Whether this process has another file open as what was at the path of a connection.
     static func isOther(than file: FileIdentity, openedBy connection: OpaquePointer) -> Bool {
-        let path = path(of: connection)
+        let path = SQLiteFile.path(of: connection)
         return marks.withLock { $0[path]?.keys.contains { $0 != file } ?? false }
-    }
-
-    /// Absolute, with symbolic links resolved.
-    private static func path(of connection: OpaquePointer) -> String {
-        sqlite3_db_filename(connection, "main").map { String(cString: $0) } ?? ""
     }
 }

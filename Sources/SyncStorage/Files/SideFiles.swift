@@ -51,7 +51,7 @@ package final class SideFiles: Sendable {
     /// - Returns: nil for a connection in a rollback mode, which has neither.
     /// - Complexity: O(1); O(mappings of the process) where the `-shm` is another than before.
     init?(openedBy connection: OpaquePointer, before: Identities) {
-        let path = Self.path(of: connection)
+        let path = SQLiteFile.path(of: connection)
         guard let wal = FileIdentity(logOpenedBy: connection),
             wal != FileIdentity(path: path + "-journal")
         else { return nil }
@@ -102,7 +102,7 @@ package final class SideFiles: Sendable {
 
     /// Whether a connection of this process has other files open than a new one would.
     static func areForsaken(ofDatabaseOpenedBy connection: OpaquePointer) -> Bool {
-        let path = path(of: connection)
+        let path = SQLiteFile.path(of: connection)
         guard let known = used.withLock({ $0[path] }) else { return false }
         return known.keys.contains { $0.areForsaken(at: path) }
     }
@@ -118,9 +118,5 @@ package final class SideFiles: Sendable {
             used[path]?[identities] = rest > 0 ? rest : nil
             if used[path]?.isEmpty ?? false { used[path] = nil }
         }
-    }
-
-    private static func path(of connection: OpaquePointer) -> String {
-        sqlite3_db_filename(connection, "main").map { String(cString: $0) } ?? ""
     }
 }

@@ -19,6 +19,11 @@ package struct SQLiteFile {
         SQLiteFile(connection, control: SQLITE_FCNTL_JOURNAL_POINTER)
     }
 
+    /// The path of the database file of `connection`, absolute, with symbolic links resolved.
+    package static func path(of connection: OpaquePointer) -> String {
+        sqlite3_db_filename(connection, "main").map { String(cString: $0) } ?? ""
+    }
+
     private init?(_ connection: OpaquePointer, control operation: Int32) {
         var file: UnsafeMutablePointer<sqlite3_file>?
         guard sqlite3_file_control(connection, "main", operation, &file) == SQLITE_OK,

@@ -71,10 +71,12 @@ struct Failure: Error, CustomStringConvertible {
 }
 
 /// Waits for what must come; fails the test when it does not.
+///
+/// - Parameter what: made when the time is over: a log that is in it is whole.
 func eventually(
-    _ what: String, seconds: Double = 60, _ condition: () async throws -> Bool
+    _ what: @autoclosure () -> String, seconds: Double = 60, _ condition: () async throws -> Bool
 ) async throws {
     let isThere = try await SyncTesting.eventually(
         within: .seconds(seconds), every: .milliseconds(10), condition)
-    if !isThere { throw Failure("timed out: \(what)") }
+    if !isThere { throw Failure("timed out: \(what())") }
 }
