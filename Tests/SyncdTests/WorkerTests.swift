@@ -213,6 +213,55 @@ struct WorkerTests {
         #expect(daemon.stop() == 0)
     }
 
+    /// While a file passes from owner to owner, no call and no subscription is told that there is no
+    /// such store.
+    @Test(arguments: TestSeed.first(1))
+    func aStoreIsNobodysInNoMoment(_ seed: TestSeed) async throws {
+        let scene = try await WorkerScene()
+        let (daemon, store) = (scene.daemon, scene.bobs[0])
+        let seen = Collector(daemon.client.subscribe(store))
+        try await seen.begun()
+        let calls = (0..<4).map { _ in
+            Task { () throws -> Int in
+                var count = 0
+                while !Task.isCancelled {
+                    do {
+                        _ = try await daemon.client.head(store)
+                    } catch let error as SyncError where error.isTransient {
+                        // It is being opened.
+                    }
+                    count += 1
+                }
+                return count
+            }
+        }
+        var random = seed.random
+        var (owner, count) = (Self.bob, 0)
+        for _ in 0..<6 {
+            owner = [Self.alice, 0, Self.bob].filter { $0 != owner }
+                .randomElement(using: &random) ?? 0
+            let next = owner
+            for ending in ["", "-wal", "-shm"] { chown(store + ending, next, next) }
+            try await eventually("another process has it open: \(daemon.log)") {
+                try insert(1, into: store)
+                count += 1
+                let has = try scene.processes(thatHaveOpen: store)
+                return try has == [next == 0 ? daemon.pid : scene.worker(of: next)]
+            }
+        }
+        try await eventually("each commit") { seen.objects.count >= count || seen.error != nil }
+        #expect(seen.error == nil)
+        #expect(seen.objects == (0..<count).map { "Artist/\($0 + 2)" })
+        for task in calls {
+            task.cancel()
+            do {
+                #expect(try await task.value > 0)
+            } catch is CancellationError {
+            }
+        }
+        #expect(daemon.stop() == 0)
+    }
+
     @Test func theDaemonOpensNoFileOfAnotherUser() async throws {
         let scene = try await WorkerScene()
         let own = try await scene.daemon.makeStore("own.db")

@@ -105,7 +105,11 @@ final class StoreHub: Sendable {
         case .open(let opened, _), .leaving(let opened, _): return opened
         case .unavailable(.failed(let error)), .opening(.failed(let error)):
             throw explained(error)
-        case .unavailable(.missing), .opening(.missing), .closed:
+        case .closed:
+            // Another process serves it now, or nobody: the next call finds out.
+            throw SyncError(
+                .unreachable, "the store was closed meanwhile", path: path, hint: "Try again")
+        case .unavailable(.missing), .opening(.missing):
             throw SyncError(
                 .storeRemoved, "the file is gone", path: path,
                 hint: "It is opened again when it comes back; to forget it: "

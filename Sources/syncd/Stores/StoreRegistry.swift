@@ -156,26 +156,32 @@ final class StoreRegistry: Sendable {
 
     /// Gives stores whose files have another owner now to the process that serves that owner's.
     /// Blocks.
+    ///
+    /// In no moment a store is nobody's: it is given away and taken out of the table in one, and
+    /// only then its subscribers are told to connect again.
     func reassign(_ moved: ExactMap<UInt32>) {
         guard let workers else { return }
         for (path, owner) in moved {
-            let hub = state.withLock { $0.hubs[path] }
-            if let hub, owner != geteuid() {
-                _ = workers.take(path, owner: owner, entry: hub.entry)
-                state.withLock { $0.hubs[path] = nil }
-                hub.close(Self.moved(path))
-            } else if hub == nil, owner == geteuid(), let former = workers.release(path) {
+            let (former, new) = state.withLock { state -> (StoreHub?, StoreHub?) in
+                let former = state.hubs[path]
+                if owner != geteuid() {
+                    workers.give(path, to: owner, entry: former?.entry)
+                    state.hubs[path] = nil
+                    return (former, nil)
+                }
+                guard former == nil, !state.isStopped, let former = workers.release(path) else {
+                    return (nil, nil)
+                }
                 let new = StoreHub(former.entry, path: path, environment: environment)
-                state.withLock { if !$0.isStopped { $0.hubs[path] = new } }
-                new.open()
-            } else if hub == nil {
-                _ = workers.take(path, owner: owner)
+                state.hubs[path] = new
+                return (nil, new)
             }
+            former?.close(Self.moved(path))
+            new?.open()
             environment.log.notice(
                 "the store's file has another owner now, whose process serves it",
                 metadata: ["store": .string(path), "owner": "\(owner)"])
         }
-        workers.update()
     }
 
     /// Finds stores of this process whose files have another owner now. Blocks.
@@ -399,11 +405,22 @@ final class StoreRegistry: Sendable {
             return nil
         }
         try DatabaseOpener.refuseNUL(in: name)
-        guard let path = CallerPath.resolved(name, for: peer),
-            let hub = state.withLock({ $0.hubs[path] })
-        else { return nil }
+        guard let path = CallerPath.resolved(name, for: peer) else { return nil }
+        guard let hub = state.withLock({ $0.hubs[path] }) else {
+            // The call was on its way here when the store was given to another process.
+            if isElsewhere(path), FilePermission.allows(.read, at: path, peer: peer) {
+                throw Self.moved(path)
+            }
+            return nil
+        }
         openIfUntried(hub, for: peer, until: .now + Self.firstOpeningMax)
         return permitted(hub, for: peer, need: .read)
+    }
+
+    /// Whether another process serves a store that is not in the table: a worker is asked about
+    /// those alone that the daemon believes to be its.
+    private func isElsewhere(_ path: String) -> Bool {
+        environment.isWorker || workers?.owner(of: path) != nil
     }
 
     /// Opens a store that was left for later (``load(_:)``), for a caller that may read it.

@@ -12,7 +12,8 @@ import Synchronization
 /// is given to another process within some seconds (``StoreRegistry/reassign(_:)``).
 ///
 /// Invariants, guarded by the mutex: each path in `stores` is served by the worker of its owner,
-/// and by none else; no owner is the daemon's user; a worker is never removed.
+/// and by none else; no owner is the daemon's user; a worker is never removed; the list that a
+/// worker is to serve is never older than one that it was given before.
 final class OwnerWorkers: Sendable {
     /// More owners have no worker: a process takes some megabytes.
     static let workersMax = 256
@@ -29,6 +30,17 @@ final class OwnerWorkers: Sendable {
         var configuration: Configuration
         /// The owners whose files are being looked at.
         var looking: Set<UInt32> = []
+
+        /// - Returns: whether another owner had it, or none.
+        mutating func take(
+            _ path: String, owner: UInt32, entry: Configuration.StoreEntry?
+        ) -> Bool {
+            let known = stores[path]
+            stores[path] = Assigned(
+                owner: owner,
+                entry: entry ?? known?.entry ?? Configuration.StoreEntry(path: path))
+            return known?.owner != owner
+        }
     }
 
     private let environment: OwnerWorker.Environment
@@ -79,8 +91,8 @@ final class OwnerWorkers: Sendable {
             state.configuration = configuration
             state.configuration.stores = []
             state.stores = stores
+            update(&state, retries: retries)
         }
-        update(retries: retries)
         return ExactSet(stores.keys)
     }
 
@@ -97,16 +109,19 @@ final class OwnerWorkers: Sendable {
     }
 
     /// Takes a database that is to be tracked. The call that tracks it has its worker open it;
-    /// ``update(retries:)`` has it served.
+    /// ``update()`` has it served.
     ///
     /// - Returns: whether it was not taken before.
-    func take(_ path: String, owner: UInt32, entry: Configuration.StoreEntry? = nil) -> Bool {
+    func take(_ path: String, owner: UInt32) -> Bool {
+        state.withLock { $0.take(path, owner: owner, entry: nil) }
+    }
+
+    /// Has a store served by the worker of an owner. Who asks for it from now on waits until it is:
+    /// the worker's list is another one in the same moment.
+    func give(_ path: String, to owner: UInt32, entry: Configuration.StoreEntry? = nil) {
         state.withLock { state in
-            let known = state.stores[path]
-            state.stores[path] = Assigned(
-                owner: owner,
-                entry: entry ?? known?.entry ?? Configuration.StoreEntry(path: path))
-            return known?.owner != owner
+            _ = state.take(path, owner: owner, entry: entry)
+            update(&state)
         }
     }
 
@@ -115,29 +130,32 @@ final class OwnerWorkers: Sendable {
     /// - Returns: what it was; nil when none served it.
     @discardableResult
     func release(_ path: String) -> Assigned? {
-        defer { update(retries: false) }
-        return state.withLock { $0.stores.removeValue(forKey: path) }
+        state.withLock { state in
+            defer { update(&state) }
+            return state.stores.removeValue(forKey: path)
+        }
     }
 
     /// Gives each worker the list of its stores.
-    func update(retries: Bool = false) {
-        let (configuration, lists) = state.withLock { state in
-            var lists: [UInt32: [Configuration.StoreEntry]] = state.workers.mapValues { _ in [] }
-            for (path, store) in state.stores {
-                var entry = store.entry
-                entry.path = path
-                lists[store.owner, default: []].append(entry)
-            }
-            return (state.configuration, lists)
+    func update() { state.withLock { update(&$0) } }
+
+    /// As ``update()``, while the state is held: of two at the same time the older list must not
+    /// come last.
+    private func update(_ state: inout State, retries: Bool = false) {
+        var lists: [UInt32: [Configuration.StoreEntry]] = state.workers.mapValues { _ in [] }
+        for (path, store) in state.stores {
+            var entry = store.entry
+            entry.path = path
+            lists[store.owner, default: []].append(entry)
         }
         for (owner, entries) in lists {
-            guard let worker = worker(of: owner) else {
+            guard let worker = worker(of: owner, in: &state) else {
                 environment.log.error(
                     "no worker for the stores of a user: there are \(Self.workersMax) already",
                     metadata: ["owner": "\(owner)"])
                 continue
             }
-            var own = configuration
+            var own = state.configuration
             own.stores = entries.sorted { $0.path.precedesInBytes($1.path) }
             worker.serve(own, retries: retries)
         }
@@ -147,16 +165,17 @@ final class OwnerWorkers: Sendable {
 
     /// The worker of an owner; nil beyond ``workersMax``.
     func worker(of owner: UInt32) -> OwnerWorker? {
-        let (worker, isNew) = state.withLock { state -> (OwnerWorker?, Bool) in
-            if let known = state.workers[owner] { return (known, false) }
-            guard state.workers.count < Self.workersMax else { return (nil, false) }
-            let new = OwnerWorker(
-                owner: owner, configuration: state.configuration, environment: environment)
-            state.workers[owner] = new
-            return (new, true)
-        }
-        if isNew, let worker { addition.yield(worker) }
-        return worker
+        state.withLock { worker(of: owner, in: &$0) }
+    }
+
+    private func worker(of owner: UInt32, in state: inout State) -> OwnerWorker? {
+        if let known = state.workers[owner] { return known }
+        guard state.workers.count < Self.workersMax else { return nil }
+        let new = OwnerWorker(
+            owner: owner, configuration: state.configuration, environment: environment)
+        state.workers[owner] = new
+        addition.yield(new)
+        return new
     }
 
     /// All that there are, whether their processes run or not.
