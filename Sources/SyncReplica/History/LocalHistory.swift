@@ -10,7 +10,7 @@ final class LocalHistory {
     let catalog: EntityCatalog
     let settings: Metadata
     private let connection: OpaquePointer
-    private let assembler: TransactionAssembler
+    private let log: LogDigest
     private let newest: Statement
     private let keepNumber: Statement
     private var writer: HistoryWriter
@@ -20,7 +20,7 @@ final class LocalHistory {
         self.connection = connection
         catalog = try EntityCatalog(connection)
         settings = Metadata(connection)
-        assembler = TransactionAssembler(try LogReader(connection, catalog: catalog))
+        log = try LogDigest(connection, catalog: catalog)
         newest = try Statement(LogTable.newestSQL, on: connection)
         keepNumber = try Statement(LogTable.keepNumberSQL, on: connection)
         writer = try HistoryWriter(connection)
@@ -43,11 +43,7 @@ final class LocalHistory {
         try Statement(ChangeTable.deleteAfterSQL, on: connection).run(.integer(digested))
         if last > ends.last?.last ?? digested { ends.append(Boundary(last: last, isExact: true)) }
         try LogContinuity(settings).requireAll(after: digested, upTo: last)
-        try assembler.forEach(after: digested, in: ends) {
-            for change in $0.changes { try writer.write(change) }
-            try writer.write(header: $0)
-            return true
-        }
+        try log.write(after: digested, in: ends, to: writer)
         if last > digested { try LogContinuity(settings).setDigested(last) }
     }
 

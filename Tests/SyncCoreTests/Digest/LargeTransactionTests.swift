@@ -85,7 +85,26 @@ import Testing
                         && header.time == whole.time && header.flags == whole.flags, "\(seed)")
             }
             expectParentsFirst(changes, seed)
+            let written = try [.none, AssemblyLimit(changesMax: 0, bytesMax: .max)].map {
+                try history(of: boundary, after: start, within: $0, connection, catalog)
+            }
+            #expect(written[0] == written[1], "\(seed)")
         }
+    }
+
+    /// What ``LogDigest`` writes, as it can be compared: without the places of the changes.
+    private func history(
+        of boundary: Boundary, after start: Int64, within limit: AssemblyLimit,
+        _ connection: PlainConnection, _ catalog: EntityCatalog
+    ) throws -> [[Value]] {
+        try connection.run("BEGIN")
+        defer { try? connection.run("ROLLBACK") }
+        try connection.run("DELETE FROM syncd_change; DELETE FROM syncd_transaction")
+        let digest = try LogDigest(connection.handle, catalog: catalog, limit: limit)
+        try digest.write(
+            after: start, in: [boundary], to: try HistoryWriter(connection.handle))
+        return try connection.rows("SELECT op, key FROM syncd_change ORDER BY op, key")
+            + connection.rows("SELECT number, first, time, flags FROM syncd_transaction")
     }
 
     private func expectParentsFirst(_ changes: [NetChange], _ seed: TestSeed) {

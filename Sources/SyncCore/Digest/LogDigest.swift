@@ -1,0 +1,45 @@
+import SyncStorage
+
+/// Moves what is logged to the history tables in the one write transaction that the connection is
+/// in: a merge begins with it. What is too large for memory is read and written slice by slice, as
+/// the ``Digester`` does.
+package struct LogDigest {
+    private let assembler: TransactionAssembler
+    /// Reads the large transactions, while the other one stands at their ends.
+    private let reader: LogReader
+
+    /// - Throws: `refused` when the log is missing.
+    package init(_ connection: OpaquePointer, catalog: EntityCatalog) throws {
+        try self.init(connection, catalog: catalog, limit: .memory)
+    }
+
+    init(_ connection: OpaquePointer, catalog: EntityCatalog, limit: AssemblyLimit) throws {
+        assembler = TransactionAssembler(
+            try LogReader(connection, catalog: catalog), limit: limit)
+        reader = try LogReader(connection, catalog: catalog)
+    }
+
+    /// Writes the transactions after `seq`, with their headers.
+    ///
+    /// - Parameter boundaries: ascending; the last one is where reading ends.
+    /// - Throws: `badData` for an entity that cannot be read; the error of SQLite.
+    /// - Complexity: O(log rows); memory for some 20,000 changes, and 16 bytes for each row of the
+    ///   largest transaction.
+    package func write(
+        after seq: Int64, in boundaries: [Boundary], to writer: HistoryWriter
+    ) throws {
+        try assembler.forEach(after: seq, in: boundaries) { transaction in
+            var hasChanges = !transaction.changes.isEmpty
+            for change in transaction.changes { try writer.write(change) }
+            if transaction.unassembled != nil {
+                let large = LargeTransaction(transaction, from: reader)
+                while let slice = try large.nextSlice() {
+                    for change in slice { try writer.write(change) }
+                    hasChanges = hasChanges || !slice.isEmpty
+                }
+            }
+            if hasChanges { try writer.write(header: transaction) }
+            return true
+        }
+    }
+}
