@@ -23,63 +23,71 @@ enum CoalescedParts {
     /// A part holds writes of at most this time, where they follow each other without a pause.
     static let spanMilliseconds: Int64 = 10_000
 
+    /// What was written at one time: a change, or a part of one.
+    struct Piece {
+        /// The number of the change.
+        let seq: Int64
+        let ageMilliseconds: Int64
+        /// Which of the change's times it is; nil: it is the whole change.
+        fileprivate let place: Int32?
+
+        /// What this piece is of the change.
+        func part(of change: NetChange) -> NetChange {
+            guard let place = place.map(Int.init), place < change.written.count else {
+                return change
+            }
+            let isInsert = change.kind == .insert && place == 0
+            return isInsert ? change : change.update(of: change.written[place].columns)
+        }
+    }
+
+    /// One piece for each time that a change was written at.
+    static func pieces(of change: NetChange) -> [Piece] {
+        guard change.written.count > 1, change.kind != .delete else {
+            let age = change.written.last?.ageMilliseconds ?? 0
+            return [Piece(seq: change.seq, ageMilliseconds: age, place: nil)]
+        }
+        return change.written.enumerated().map { place, time in
+            Piece(seq: change.seq, ageMilliseconds: time.ageMilliseconds, place: Int32(place))
+        }
+    }
+
     /// The parts of a transaction, in order. The last one has its number and its time.
-    /// - Complexity: O(n log n) for n changes
-    static func of(
-        _ entry: UnrecordedTransactions.Entry
+    /// - Parameter pieces: of all its changes, in order.
+    /// - Complexity: O(n log n) for n pieces
+    static func parts(
+        of entry: UnrecordedTransactions.Entry, _ pieces: [Piece]
     ) -> [UnrecordedTransactions.Entry] {
-        guard entry.flags.contains(.coalesced), !entry.changes.isEmpty else { return [entry] }
-        let groups = groups(of: pieces(of: entry.changes))
+        if pieces.isEmpty { return [entry] }
+        // The oldest first.
+        let pieces = pieces.sorted {
+            (-$0.ageMilliseconds, $0.seq, $0.place ?? 0)
+                < (-$1.ageMilliseconds, $1.seq, $1.place ?? 0)
+        }
+        let groups = groups(of: pieces)
         // Each part needs a number of its own. Each write has a log row, so that there are enough.
         guard Int64(groups.count) <= entry.number - entry.first + 1 else { return [entry] }
-        return groups.enumerated().map { place, pieces in
-            var part = entry
-            part.number = entry.number - Int64(groups.count - 1 - place)
-            part.time = entry.time(pieces.last?.ageMilliseconds ?? 0)
-            part.changes = pieces.map(\.change)
-            return part
+        return groups.enumerated().map { place, group in
+            entry.part(
+                entry.number - Int64(groups.count - 1 - place),
+                at: entry.time(pieces[group.upperBound - 1].ageMilliseconds), of: pieces[group])
         }
     }
 
-    /// What was written at one time.
-    private struct Piece {
-        let change: NetChange
-        let ageMilliseconds: Int64
-    }
-
-    /// One piece for each time that a change was written at, the oldest first.
-    private static func pieces(of changes: [NetChange]) -> [Piece] {
-        let pieces = changes.flatMap { change -> [Piece] in
-            guard change.written.count > 1, change.kind != .delete else {
-                let age = change.written.last?.ageMilliseconds ?? 0
-                return [Piece(change: change, ageMilliseconds: age)]
-            }
-            return change.written.enumerated().map { place, time in
-                let isInsert = change.kind == .insert && place == 0
-                let piece = isInsert ? change : change.update(of: time.columns)
-                return Piece(change: piece, ageMilliseconds: time.ageMilliseconds)
-            }
-        }
-        return pieces.enumerated().sorted { left, right in
-            (-left.element.ageMilliseconds, left.offset)
-                < (-right.element.ageMilliseconds, right.offset)
-        }.map(\.element)
-    }
-
-    private static func groups(of pieces: [Piece]) -> [[Piece]] {
-        var groups: [[Piece]] = []
-        for piece in pieces {
-            if let group = groups.last, let first = group.first, let last = group.last,
-                group.count < changesMax,
-                last.ageMilliseconds - piece.ageMilliseconds < pauseMilliseconds,
-                first.ageMilliseconds - piece.ageMilliseconds < spanMilliseconds
+    private static func groups(of pieces: [Piece]) -> [Range<Int>] {
+        var groups: [Range<Int>] = []
+        var start = 0
+        for (index, piece) in pieces.enumerated().dropFirst() {
+            if index - start < changesMax,
+                pieces[index - 1].ageMilliseconds - piece.ageMilliseconds < pauseMilliseconds,
+                pieces[start].ageMilliseconds - piece.ageMilliseconds < spanMilliseconds
             {
-                groups[groups.count - 1].append(piece)
-            } else {
-                groups.append([piece])
+                continue
             }
+            groups.append(start..<index)
+            start = index
         }
-        return groups
+        return groups + [start..<pieces.count]
     }
 }
 

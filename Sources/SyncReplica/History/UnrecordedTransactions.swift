@@ -18,12 +18,31 @@ struct UnrecordedTransactions {
         let process: Transaction.Process?
         let flags: Transaction.Flags
         let isLocal: Bool
-        var changes: [NetChange]
+        fileprivate(set) var content = Content.nothing
+        /// Empty until they are loaded (``UnrecordedTransactions/loaded(_:)``).
+        fileprivate(set) var changes: [NetChange] = []
 
         /// The time of a write.
         func time(_ ageMilliseconds: Int64) -> Timestamp {
             Timestamp(milliseconds: max(0, end.milliseconds - ageMilliseconds))
         }
+
+        /// The same transaction with other changes.
+        func part(_ number: Int64, at time: Timestamp, of pieces: ArraySlice<CoalescedParts.Piece>)
+            -> Entry
+        {
+            var part = self
+            (part.number, part.time, part.content) = (number, time, .pieces(pieces))
+            return part
+        }
+    }
+
+    /// Where the changes of a transaction are.
+    enum Content {
+        case nothing
+        /// All changes with these numbers.
+        case whole(ClosedRange<Int64>)
+        case pieces(ArraySlice<CoalescedParts.Piece>)
     }
 
     private let catalog: EntityCatalog
@@ -46,48 +65,80 @@ struct UnrecordedTransactions {
             """, on: connection)
     }
 
-    /// The transactions after a number, in order.
+    /// The transactions after a number, in order, without their changes.
     /// - Throws: SQLite errors; `corrupt`, `badData` for changes that cannot be read.
-    /// - Complexity: O(changes after the number)
+    /// - Complexity: O(transactions after the number, and changes of those that are several
+    ///   commits); 24 bytes for each of these changes.
     func entries(after number: Int64) throws -> [Entry] {
         selectHeaders.bind(number, at: 1)
         defer { selectHeaders.reset() }
         var entries: [Entry] = []
         while try selectHeaders.step() {
+            let (number, first) = (selectHeaders.integer(0), selectHeaders.integer(1))
             let flags = Transaction.Flags(rawValue: Int(selectHeaders.integer(4)))
             let isLocal =
                 selectHeaders.integer(5) != 0 && flags.isDisjoint(with: [.remote, .repair])
             let process = selectHeaders.text(8)
             let time = Timestamp(milliseconds: selectHeaders.integer(2))
-            entries += CoalescedParts.of(
-                Entry(
-                    number: selectHeaders.integer(0), first: selectHeaders.integer(1),
-                    time: time, end: time,
-                    author: selectHeaders.text(6), context: selectHeaders.text(7),
-                    process: selectHeaders.integerOrNil(3).map { .init(pid: $0, name: process) },
-                    flags: flags, isLocal: isLocal,
-                    changes: isLocal
-                        ? try changes(
-                            from: selectHeaders.integer(1), upTo: selectHeaders.integer(0)) : []))
+            var entry = Entry(
+                number: number, first: first, time: time, end: time,
+                author: selectHeaders.text(6), context: selectHeaders.text(7),
+                process: selectHeaders.integerOrNil(3).map { .init(pid: $0, name: process) },
+                flags: flags, isLocal: isLocal)
+            if isLocal, first <= number { entry.content = .whole(first...number) }
+            entries += try parts(of: entry)
         }
         return entries
     }
 
-    private func changes(from first: Int64, upTo last: Int64) throws -> [NetChange] {
-        selectChanges.bind(first, at: 1)
-        selectChanges.bind(last, at: 2)
+    private func parts(of entry: Entry) throws -> [Entry] {
+        guard entry.flags.contains(.coalesced) else { return [entry] }
+        var pieces: [CoalescedParts.Piece] = []
+        try forEachChange(of: entry) { pieces += CoalescedParts.pieces(of: $0) }
+        return CoalescedParts.parts(of: entry, pieces)
+    }
+
+    /// The transactions with their changes.
+    /// - Throws: as ``entries(after:)``.
+    /// - Complexity: O(changes)
+    func loaded(_ entries: [Entry]) throws -> [Entry] {
+        try entries.map { entry in
+            var entry = entry
+            entry.changes = []
+            try forEachChange(of: entry) { entry.changes.append($0) }
+            return entry
+        }
+    }
+
+    /// Calls `body` with each change of a transaction, in order.
+    /// - Throws: as ``entries(after:)``; what `body` throws.
+    /// - Complexity: O(changes)
+    func forEachChange(of entry: Entry, _ body: (NetChange) throws -> Void) throws {
+        switch entry.content {
+        case .nothing: break
+        case .whole(let numbers): try forEachChange(in: numbers, body)
+        case .pieces(let pieces):
+            for piece in pieces {
+                try forEachChange(in: piece.seq...piece.seq) { try body(piece.part(of: $0)) }
+            }
+        }
+    }
+
+    private func forEachChange(
+        in numbers: ClosedRange<Int64>, _ body: (NetChange) throws -> Void
+    ) throws {
+        selectChanges.bind(numbers.lowerBound, at: 1)
+        selectChanges.bind(numbers.upperBound, at: 2)
         defer { selectChanges.reset() }
-        var changes: [NetChange] = []
         while try selectChanges.step() {
             let op = selectChanges.integer(1)
             guard let kind = Change.Kind(rawValue: Int(op & 7)),
                 let entity = try catalog.entity(op >> 3)
             else { continue }
-            changes.append(
+            try body(
                 try NetChange(
                     seq: selectChanges.integer(0), entity: entity, kind: kind,
                     key: selectChanges.value(2), data: selectChanges.blob(3)))
         }
-        return changes
     }
 }

@@ -15,9 +15,6 @@ import SyncValues
 /// older rows (``OlderTransactions``), some 18 bytes a row, are in a temporary file. All is
 /// one transaction of SQLite: docs/merge-design.md, *The first statement*, with what was measured.
 struct FirstStatement {
-    /// The page cache meanwhile: identities are random, and so are the pages of their index.
-    private static let cacheKibibytes = 32_768
-
     private let transaction: MergeTransaction
     private let storage: ReplicaStorage
     private let recording: LocalRecording
@@ -40,7 +37,7 @@ struct FirstStatement {
         // Rolled back with the transaction, and not with an obstacle.
         _ = try storage.replicas.number(of: recording.last.dot.replica)
         do {
-            try withRoom { try storeAll() }
+            try storeAll()
             return nil
         } catch let obstacle as StatementObstacle {
             try storage.objects.removeAll()
@@ -74,26 +71,5 @@ struct FirstStatement {
         }
         try older.store()
         transaction.environment.tally.count(plain: rows.count)
-    }
-
-    /// Runs `body` so that changed pages leave the memory: not in the rollback journal modes, where
-    /// that keeps out readers (``MergeSession``).
-    private func withRoom(_ body: () throws -> Void) throws {
-        let connection = transaction.connection
-        let mode = try Statement("PRAGMA journal_mode", on: connection)
-        let isLogging = try mode.step() && mode.text(0) == "wal"
-        mode.reset()
-        guard isLogging else { return try body() }
-        let size = try Statement("PRAGMA cache_size", on: connection)
-        let former = try size.step() ? size.integer(0) : 0
-        size.reset()
-        func set(_ size: Int64, isSpilling: Bool) throws {
-            try RawTransaction.execute(
-                "PRAGMA cache_size = \(size); PRAGMA cache_spill = \(isSpilling ? "ON" : "OFF")",
-                on: connection)
-        }
-        try set(-Int64(Self.cacheKibibytes), isSpilling: true)
-        defer { try? set(former, isSpilling: false) }
-        try body()
     }
 }

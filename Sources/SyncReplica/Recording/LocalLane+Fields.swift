@@ -5,14 +5,14 @@ import SyncValues
 /// Rows as a record has them, and how they differ from it.
 extension LocalLane {
     /// Reads the row of a key, cell by cell as a record has it, into `fields`.
-    func read(_ row: Int, _ entity: StatedEntity) throws {
+    func read(_ key: [Value], _ entity: StatedEntity) throws {
         let select = try objects.row(of: entity)
-        select.bind(writes.rows[row].key.values)
+        select.bind(key)
         defer { select.reset() }
         guard try select.step() else { throw LocalLaneReason.incomplete }
         // When it was logged the column may have had another type.
         guard
-            zip(entity.key, writes.rows[row].key.values).allSatisfy({ column, value in
+            zip(entity.key, key).allSatisfy({ column, value in
                 select.value(Int32(column)) == value
             })
         else { throw LocalLaneReason.key }

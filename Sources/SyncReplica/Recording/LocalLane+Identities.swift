@@ -6,12 +6,12 @@ extension LocalLane {
     /// The identity of the object of a row.
     func identity(of row: Int, depth: Int) throws -> ObjectUID {
         if let known = uids[row] { return known }
-        let written = writes.rows[row]
-        guard let birth = written.birth else {
-            guard let uid = try storedTarget(written.key) else { throw LocalLaneReason.incomplete }
+        let key = writes.key(of: row)
+        guard let birth = writes.birth(of: row) else {
+            guard let uid = try storedTarget(key) else { throw LocalLaneReason.incomplete }
             return uid
         }
-        let uid = try newIdentity(of: written.key, birth: birth, depth: depth)
+        let uid = try newIdentity(of: key, birth: birth, depth: depth)
         uids[row] = uid
         return uid
     }

@@ -35,7 +35,7 @@ extension LocalLane {
         record.append(varint: 1)
         record.append(byte: LifeKind.created.rawValue)
         record.append(varint: 1)
-        var newest = writes.inserter(of: row)
+        var newest = writes.inserter(of: row) ?? recording.headers.count - 1
         append(dot: newest)
         record.append(varint: UInt64(entity.cells.count))
         var start = 0

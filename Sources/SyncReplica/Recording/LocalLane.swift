@@ -24,7 +24,7 @@ final class LocalLane {
     let objects: StatedObjects
     let writes: LoggedWrites
     /// By row: the identity of its object; nil: not known yet.
-    var uids: [ObjectUID?]
+    var uids: IdentityList
     /// By row: the identity of its object, of rows that were there before.
     var targets: [RowKey: ObjectUID] = [:]
     /// Rows that are referred to often are looked up once.
@@ -84,8 +84,9 @@ final class LocalLane {
         else { throw LocalLaneReason.number }
         guard try !storage.objects.hasAliases() else { throw LocalLaneReason.alias }
         objects = try storage.stated()
-        writes = try LoggedWrites(recording, entities: objects.entities)
-        uids = Array(repeating: nil, count: writes.rows.count)
+        writes = try LoggedWrites(
+            recording, from: storage.unrecorded, entities: objects.entities)
+        uids = IdentityList(count: writes.count)
         surroundings = try Self.surroundings(in: storage)
         replica = try storage.replicas.number(of: recording.last.dot.replica)
         firstPosition = transaction.nextPosition
@@ -112,7 +113,7 @@ final class LocalLane {
         let connection = storage.connection
         try RawTransaction.execute("SAVEPOINT syncd_local", on: connection)
         do {
-            for row in writes.rows.indices { try store(row) }
+            for row in 0..<writes.count { try store(row) }
         } catch let reason as LocalLaneReason {
             try RawTransaction.execute(
                 "ROLLBACK TO syncd_local; RELEASE syncd_local", on: connection)
@@ -125,21 +126,22 @@ final class LocalLane {
     }
 
     private func store(_ row: Int) throws {
-        let written = writes.rows[row]
-        guard let entity = objects.entities[written.entity] else { throw LocalLaneReason.entity }
+        let (position, isNew) = (writes.entity(of: row), writes.inserter(of: row) != nil)
+        guard let entity = objects.entities[position] else { throw LocalLaneReason.entity }
         // What waits for a value of the table may get it.
-        guard !entity.hasClaims || !surroundings.entities.contains(written.entity) else {
+        guard !entity.hasClaims || !surroundings.entities.contains(position) else {
             throw LocalLaneReason.trouble
         }
         let find = objects.find
-        find.bind(StoredKey.value(of: written.key.values, as: .selfDescribing), at: 1)
-        find.bind(storage.shapes.number(of: written.entity), at: 2)
+        let key = writes.key(of: row).values
+        find.bind(StoredKey.value(of: key, as: .selfDescribing), at: 1)
+        find.bind(storage.shapes.number(of: position), at: 2)
         defer { find.reset() }
         guard try find.step() else {
-            guard written.birth != nil else { throw LocalLaneReason.incomplete }
-            return try insert(row, entity)
+            guard isNew else { throw LocalLaneReason.incomplete }
+            return try insert(row, entity, key)
         }
-        guard written.birth == nil else { throw LocalLaneReason.delete }
+        guard !isNew else { throw LocalLaneReason.delete }
         let id = find.integer(0)
         let uid = try uid(find)
         guard find.integer(2) == StoredObject.State.plain.rawValue,
@@ -154,17 +156,19 @@ final class LocalLane {
             bytes.withMemoryRebound(to: UInt8.self) { stored.append(contentsOf: $0) }
         }
         find.reset()
-        try update(row, entity, id: id, uid: uid)
+        try update(row, entity, key, id: id, uid: uid)
     }
 
-    private func update(_ row: Int, _ entity: StatedEntity, id: Int64, uid: ObjectUID) throws {
+    private func update(
+        _ row: Int, _ entity: StatedEntity, _ key: [Value], id: Int64, uid: ObjectUID
+    ) throws {
         let isRecord = stored.withUnsafeBytes {
             parsed.read($0, widths: widths[entity.position])
         }
         guard isRecord, parsed.lifeCount == 1, parsed.lifeKind == LifeKind.created.rawValue,
             parsed.cells.allSatisfy({ $0.count == 1 && $0.incarnation == parsed.lifeIncarnation })
         else { throw LocalLaneReason.versions }
-        try read(row, entity)
+        try read(key, entity)
         let cells = try changedCells(of: row, entity)
         guard cells != 0 else { return }
         try requireUntroubledTargets()
@@ -183,7 +187,7 @@ final class LocalLane {
         count += 1
     }
 
-    private func insert(_ row: Int, _ entity: StatedEntity) throws {
+    private func insert(_ row: Int, _ entity: StatedEntity, _ key: [Value]) throws {
         guard entity.blendingCells == 0 else { throw LocalLaneReason.policy }
         let uid = try identity(of: row, depth: 0)
         // A row that waits for it, or falls back to it, is shown otherwise.
@@ -191,11 +195,10 @@ final class LocalLane {
             surroundings.objects.isEmpty
                 || !entity.isFallback && !surroundings.objects.contains(uid)
         else { throw LocalLaneReason.trouble }
-        try read(row, entity)
+        try read(key, entity)
         let newest = appendNew(row, entity)
         if storage.totals.isKept(entity.position) { try addSum(of: uid, entity) }
         try storage.marks.remove(from: CollectionOfOne(uid))
-        let key = writes.rows[row].key.values
         objects.insert.bind(uid, at: 1)
         objects.insert.bind(storage.shapes.number(of: entity.position), at: 2)
         objects.insert.bind(StoredKey.value(of: key, as: .selfDescribing), at: 3)
@@ -227,15 +230,15 @@ final class LocalLane {
             details.removeAll()
             let changes = writes.changes(of: place)
             for change in changes {
-                let row = writes.rows[change.row]
+                let entity = writes.entity(of: change.row)
                 guard let uid = uids[change.row] else {
                     throw SyncError(.internalFault, "a row that was stated has no identity")
                 }
                 HeaderDetails.append(
                     Batch.Change(
-                        uid, entity: row.entity, kind: change.cells == nil ? .insert : .update,
-                        cells: Self.positions(change.cells ?? 0)),
-                    shape: storage.shapes.number(of: row.entity), to: &details)
+                        uid, entity: entity, kind: change.isInsert ? .insert : .update,
+                        cells: Self.positions(change.cells)),
+                    shape: storage.shapes.number(of: entity), to: &details)
             }
             try transaction.append(
                 recording.headers[place],

@@ -36,14 +36,14 @@ struct LocalRecorder {
         guard let last = headers.last else { return true }
         let former = try FormerReplicas(
             settings.value(.former), present: transaction.identity.replica)
-        let recording = LocalRecording(
+        var recording = LocalRecording(
             entries: entries, headers: headers, last: last, schema: schema,
-            tables: try LoggedTables(
-                of: entries, schema: schema, catalog: storage.history.catalog),
+            tables: LoggedTables(schema, catalog: storage.history.catalog),
             identity: transaction.identity, former: former,
             joined: isFirst ? try JoinedNames(transaction.connection, schema: schema) : nil)
-        if isFirst, try hasStatedRows(recording) { return true }
         if !isFirst, !isRestructured, try hasTakenLane(recording) { return true }
+        recording = try recording.loaded(from: storage.unrecorded)
+        if isFirst, try hasStatedRows(recording) { return true }
         let outcome: LocalRecording.Outcome
         if isFirst {
             outcome = try firstRecorded(recording)

@@ -5,7 +5,8 @@ import SyncValues
 
 /// Local transactions and the facts that they become.
 struct LocalRecording {
-    let entries: [UnrecordedTransactions.Entry]
+    /// Without their changes, until these are loaded (``loaded(from:)``).
+    private(set) var entries: [UnrecordedTransactions.Entry]
     /// One for each entry; the first time one more, of the rows that are older than history.
     let headers: [TransactionHeader]
     let last: TransactionHeader
@@ -34,6 +35,16 @@ struct LocalRecording {
             }
             return keys
         }
+    }
+
+    /// The same with all changes in memory, for what needs them together.
+    /// - Throws: as ``UnrecordedTransactions/loaded(_:)``, ``LoggedTables/find(_:)``.
+    /// - Complexity: O(changes), some 500 bytes each
+    func loaded(from unrecorded: UnrecordedTransactions) throws -> LocalRecording {
+        var recording = self
+        recording.entries = try unrecorded.loaded(entries)
+        try tables.find(of: recording.entries)
+        return recording
     }
 
     /// The keys of the rows that the transactions changed.

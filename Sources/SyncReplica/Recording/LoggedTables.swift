@@ -2,8 +2,8 @@ import SyncCore
 import SyncStorage
 
 /// Which tables and columns the changes of the log are about: a table may have had another name,
-/// or other columns, when a change was logged.
-struct LoggedTables {
+/// or other columns, when a change was logged. Found when it is asked for.
+final class LoggedTables {
     /// What an entity of the log is now.
     struct Place {
         /// Its position in the schema.
@@ -12,20 +12,34 @@ struct LoggedTables {
         let columns: [Int?]
     }
 
-    private var places: [Int64: Place] = [:]
+    private let schema: ReplicaSchema
+    private let catalog: EntityCatalog
+    private var places: [Int64: Place?] = [:]
 
-    /// - Throws: `badData` for layouts that cannot be read; SQLite errors.
-    /// - Complexity: O(entities · columns)
-    init(
-        of entries: [UnrecordedTransactions.Entry], schema: ReplicaSchema, catalog: EntityCatalog
-    ) throws {
-        for change in entries.lazy.flatMap(\.changes) where places[change.entity.id] == nil {
-            places[change.entity.id] = try Self.place(of: change.entity, schema, catalog)
-        }
+    init(_ schema: ReplicaSchema, catalog: EntityCatalog) {
+        self.schema = schema
+        self.catalog = catalog
     }
 
-    /// The place of an entity of the entries; nil when its table was dropped, or has another key.
-    subscript(entity: TrackedEntity) -> Place? { places[entity.id] }
+    /// Finds the places of the entities of some changes.
+    /// - Throws: as ``find(_:)``.
+    /// - Complexity: O(changes)
+    func find(of entries: [UnrecordedTransactions.Entry]) throws {
+        for change in entries.lazy.flatMap(\.changes) { _ = try find(change.entity) }
+    }
+
+    /// The place of an entity; nil when its table was dropped, or has another key.
+    /// - Throws: `badData` for layouts that cannot be read; SQLite errors.
+    /// - Complexity: O(columns) the first time
+    func find(_ entity: TrackedEntity) throws -> Place? {
+        if let known = places[entity.id] { return known }
+        let place = try Self.place(of: entity, schema, catalog)
+        places.updateValue(place, forKey: entity.id)
+        return place
+    }
+
+    /// As ``find(_:)``, of an entity that was found before.
+    subscript(entity: TrackedEntity) -> Place? { places[entity.id] ?? nil }
 
     private static func place(
         of entity: TrackedEntity, _ schema: ReplicaSchema, _ catalog: EntityCatalog

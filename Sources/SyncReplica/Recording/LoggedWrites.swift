@@ -3,86 +3,150 @@ import SyncMerge
 import SyncValues
 
 /// What several transactions inserted and updated, by row: the same as ``CommitConsolidation`` for
-/// transactions without a delete or a change of a key, in arrays without an object for each row.
+/// transactions without a delete or a change of a key.
+///
+/// Arrays without an object for each row: some 90 bytes for a row with a number for a key that one
+/// transaction wrote, with the index by key and its identity in ``LocalLane``.
 struct LoggedWrites {
-    /// A row that was written.
-    struct Row {
-        let entity: Int
-        let key: RowKey
-        /// The insert that it began with; nil: it was there before.
-        let birth: ObjectBirth?
-        /// Where its places in ``LoggedWrites/writers`` begin, one for each cell.
-        fileprivate let start: Int
-        /// The transaction that inserted it; -1: it was there before.
-        fileprivate let inserted: Int32
+    private struct Row {
+        /// The key, where it is one integer; else its place in ``LoggedWrites/keys``.
+        let number: Int64
+        /// The cells that `writer` wrote, as bits; what others wrote is in
+        /// ``LoggedWrites/laterWriters``.
+        var cells: UInt64
+        let entity: Int32
+        let isNumbered: Bool
+        /// The place of its insert in ``LoggedWrites/births``; -1: it was there before.
+        let birth: Int32
+        /// The first transaction that wrote into it; -1: none.
+        var writer: Int32
+    }
+
+    private struct Birth {
+        let birth: ObjectBirth
+        let inserter: Int32
     }
 
     /// What a transaction did to a row.
     struct Change {
+        private let packedRow: Int32
+        /// The cells that were written, as bits; none of a row that was inserted.
+        let cells: UInt64
+
+        fileprivate init(row: Int, cells: UInt64?) {
+            packedRow = cells == nil ? ~Int32(row) : Int32(row)
+            self.cells = cells ?? 0
+        }
+
+        var isInsert: Bool { packedRow < 0 }
         /// Position of the row.
-        let row: Int
-        /// The cells that were written, as bits; nil: the row was inserted.
-        let cells: UInt64?
+        var row: Int { Int(isInsert ? ~packedRow : packedRow) }
     }
 
-    private(set) var rows: [Row] = []
+    private var rows: [Row] = []
+    private var births: [Birth] = []
+    private var keys: [RowKey] = []
     /// All changes, those of the first transaction first.
     private var changes: [Change] = []
     /// Where those of each transaction begin, and where the last ones end.
     private var starts: [Int] = [0]
-    /// For each cell of each row the last transaction that wrote it; -1: none.
-    private var writers: [Int32] = []
+    /// By row, of those that several transactions wrote: what the later ones wrote, in order.
+    private var laterWriters: [Int32: [(writer: Int32, cells: UInt64)]] = [:]
 
+    private let schema: MergeSchema
     private let entities: [StatedEntity?]
     /// By entity: the rows whose key is one integer.
-    private var numbered: [[Int64: Int]]
+    private var numbered: [[Int64: Int32]]
     /// All others.
-    private var keyed: [RowKey: Int] = [:]
+    private var keyed: [RowKey: Int32] = [:]
     /// By entity of the log: the cell of each column, as a bit.
     private var cellBits: [Int64: [UInt64]] = [:]
 
-    /// - Throws: ``LocalLaneReason`` for a change that needs a view.
+    /// - Throws: ``LocalLaneReason`` for a change that needs a view; `corrupt`, `badData` for
+    ///   changes that cannot be read; SQLite errors.
     /// - Complexity: O(changes)
-    init(_ recording: LocalRecording, entities: [StatedEntity?]) throws {
+    init(
+        _ recording: LocalRecording, from unrecorded: UnrecordedTransactions,
+        entities: [StatedEntity?]
+    ) throws {
         self.entities = entities
+        schema = recording.schema.merge
         numbered = Array(repeating: [:], count: entities.count)
         for (place, entry) in recording.entries.enumerated() {
-            for change in entry.changes {
-                guard let logged = recording.tables[change.entity] else { continue }
-                try add(change, of: entry, at: Int32(place), logged, recording.schema.merge)
+            try unrecorded.forEachChange(of: entry) { change in
+                guard let logged = try recording.tables.find(change.entity) else { return }
+                try add(change, of: entry, at: Int32(place), logged)
             }
             starts.append(changes.count)
         }
+        cellBits = [:]
     }
+
+    // MARK: Rows
+
+    /// The number of rows that were written; each has a position.
+    var count: Int { rows.count }
+
+    /// The entity of a row.
+    func entity(of row: Int) -> Int { Int(rows[row].entity) }
+
+    /// The key of a row.
+    func key(of row: Int) -> RowKey {
+        let row = rows[row]
+        guard row.isNumbered else { return keys[Int(row.number)] }
+        return schema.key(Int(row.entity), [.integer(row.number)])
+    }
+
+    /// The insert that a row began with; nil: it was there before.
+    func birth(of row: Int) -> ObjectBirth? {
+        let place = Int(rows[row].birth)
+        return place < 0 ? nil : births[place].birth
+    }
+
+    /// The position of the row that has a key.
+    func row(at key: RowKey) -> Int? {
+        if let number = Self.number(of: key) { return numbered[key.entity][number].map(Int.init) }
+        return keyed[key].map(Int.init)
+    }
+
+    private static func number(of key: RowKey) -> Int64? {
+        guard key.values.count == 1, case .integer(let number) = key.values[0] else { return nil }
+        return number
+    }
+
+    // MARK: Who wrote what
 
     /// The changes of a transaction, in order.
     func changes(of place: Int) -> ArraySlice<Change> { changes[starts[place]..<starts[place + 1]] }
 
     /// The last transaction that wrote a cell of a row: its insert, where none did since; nil: none
     /// of them.
-    func writer(of cell: Int, row: Int) -> Int? {
-        let writer = writers[rows[row].start + cell]
-        let last = writer < 0 ? rows[row].inserted : writer
-        return last < 0 ? nil : Int(last)
+    func writer(of cell: Int, row: Int) -> Int? { update(of: cell, row: row) ?? inserter(of: row) }
+
+    /// Whether a transaction wrote a cell of a row after its insert, if that is among them.
+    func isWritten(_ cell: Int, row: Int) -> Bool { update(of: cell, row: row) != nil }
+
+    /// The transaction that inserted a row; nil: it was there before.
+    func inserter(of row: Int) -> Int? {
+        let place = Int(rows[row].birth)
+        return place < 0 ? nil : Int(births[place].inserter)
     }
 
-    /// Whether a transaction wrote a cell of a row that was there before.
-    func isWritten(_ cell: Int, row: Int) -> Bool { writers[rows[row].start + cell] >= 0 }
-
-    /// The transaction that inserted a row.
-    func inserter(of row: Int) -> Int { Int(rows[row].inserted) }
-
-    /// The position of the row that has a key.
-    func row(at key: RowKey) -> Int? {
-        if key.values.count == 1, case .integer(let number) = key.values[0] {
-            return numbered[key.entity][number]
+    private func update(of cell: Int, row: Int) -> Int? {
+        let bit = UInt64(1) << UInt64(cell)
+        if !laterWriters.isEmpty,
+            let later = laterWriters[Int32(row)]?.last(where: { $0.cells & bit != 0 })
+        {
+            return Int(later.writer)
         }
-        return keyed[key]
+        return rows[row].cells & bit == 0 ? nil : Int(rows[row].writer)
     }
+
+    // MARK: Reading
 
     private mutating func add(
         _ change: NetChange, of entry: UnrecordedTransactions.Entry, at place: Int32,
-        _ logged: LoggedTables.Place, _ schema: MergeSchema
+        _ logged: LoggedTables.Place
     ) throws {
         guard change.kind != .delete else { throw LocalLaneReason.delete }
         guard let entity = entities[logged.position] else { throw LocalLaneReason.entity }
@@ -97,36 +161,43 @@ struct LoggedWrites {
             guard known == nil else { throw LocalLaneReason.delete }
             let birth = ObjectBirth(
                 seq: change.seq, time: entry.time(change.written.first?.ageMilliseconds ?? 0))
+            births.append(Birth(birth: birth, inserter: place))
             changes.append(
-                Change(row: append(key, entity, birth: birth, inserted: place), cells: nil))
+                Change(row: try append(key, birth: Int32(births.count - 1)), cells: nil))
             return
         }
         let cells = cells(of: change, logged, schema.entities[logged.position])
         guard cells & entity.keyCells == 0 else { throw LocalLaneReason.key }
-        let row = known ?? append(key, entity, birth: nil, inserted: -1)
-        var rest = cells
-        while rest != 0 {
-            writers[rows[row].start + rest.trailingZeroBitCount] = place
-            rest &= rest - 1
-        }
+        let row = try known ?? append(key, birth: -1)
+        note(cells, of: row, by: place)
         changes.append(Change(row: row, cells: cells))
     }
 
-    private mutating func append(
-        _ key: RowKey, _ entity: StatedEntity, birth: ObjectBirth?, inserted: Int32
-    ) -> Int {
+    private mutating func append(_ key: RowKey, birth: Int32) throws -> Int {
         let row = rows.count
+        // Two thousand million rows: what follows would take more memory than there is.
+        guard row < Int32.max else { throw LocalLaneReason.entity }
+        let number = Self.number(of: key)
+        if let number {
+            numbered[key.entity][number] = Int32(row)
+        } else {
+            keyed[key] = Int32(row)
+            keys.append(key)
+        }
         rows.append(
             Row(
-                entity: entity.position, key: key, birth: birth, start: writers.count,
-                inserted: inserted))
-        writers.append(contentsOf: repeatElement(-1, count: entity.cells.count))
-        if key.values.count == 1, case .integer(let number) = key.values[0] {
-            numbered[key.entity][number] = row
-        } else {
-            keyed[key] = row
-        }
+                number: number ?? Int64(keys.count - 1), cells: 0, entity: Int32(key.entity),
+                isNumbered: number != nil, birth: birth, writer: -1))
         return row
+    }
+
+    private mutating func note(_ cells: UInt64, of row: Int, by writer: Int32) {
+        if rows[row].writer < 0 || rows[row].writer == writer {
+            rows[row].writer = writer
+            rows[row].cells |= cells
+        } else {
+            laterWriters[Int32(row), default: []].append((writer, cells))
+        }
     }
 
     /// The cells that an update wrote, as bits.

@@ -183,20 +183,20 @@ struct MissedChanges {
 
     private func loggedChanges(after recorded: Int64) throws -> [RowKey: Logged] {
         var logged: [RowKey: Logged] = [:]
-        let entries = try storage.unrecorded.entries(after: recorded).filter(\.isLocal)
-        let tables = try LoggedTables(
-            of: entries, schema: schema, catalog: storage.history.catalog)
-        for change in entries.lazy.flatMap(\.changes) {
-            guard let place = tables[change.entity] else { continue }
-            let key = schema.merge.key(place.position, change.key.values)
-            switch change.kind {
-            case .insert: logged[key] = Logged(kind: .insert, isWhole: true)
-            case .delete: logged[key] = Logged(kind: .delete)
-            case .update:
-                logged[key, default: Logged()].columns.formUnion(
-                    change.mask.positions.lazy.filter { $0 < place.columns.count }.compactMap {
-                        place.columns[$0]
-                    })
+        let tables = LoggedTables(schema, catalog: storage.history.catalog)
+        for entry in try storage.unrecorded.entries(after: recorded) {
+            try storage.unrecorded.forEachChange(of: entry) { change in
+                guard let place = try tables.find(change.entity) else { return }
+                let key = schema.merge.key(place.position, change.key.values)
+                switch change.kind {
+                case .insert: logged[key] = Logged(kind: .insert, isWhole: true)
+                case .delete: logged[key] = Logged(kind: .delete)
+                case .update:
+                    logged[key, default: Logged()].columns.formUnion(
+                        change.mask.positions.lazy.filter { $0 < place.columns.count }.compactMap {
+                            place.columns[$0]
+                        })
+                }
             }
         }
         return logged

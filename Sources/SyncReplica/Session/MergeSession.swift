@@ -99,17 +99,9 @@ final class MergeSession {
                 try requireIdentity(storage)
                 let structure = ShownStructure(storage)
                 let isRestructured = try structure.isNew()
-                var transaction = try begin(on: storage)
-                let missed =
-                    isUnseen
-                    ? try MissedChanges(transaction).record(isRestructured: isRestructured)
-                    : MissedChanges.Report()
-                missedCount = missed.count
-                // The changes that were just logged have to be in history.
-                if missedCount > 0 { transaction = try begin(on: storage) }
-                let isShown = try LocalRecorder(transaction).record(isRestructured: isRestructured)
-                if missed.hasReturned || isRestructured || !isShown {
-                    try RegionUpdate(transaction).showAll()
+                var transaction = try SpillingCache.with(connection) {
+                    try recordLocal(
+                        on: storage, isUnseen: isUnseen, isRestructured: isRestructured)
                 }
                 try structure.store()
                 if former !== storage {
@@ -132,6 +124,25 @@ final class MergeSession {
                 throw error
             }
         }
+    }
+
+    /// Records what writers have committed.
+    private func recordLocal(
+        on storage: ReplicaStorage, isUnseen: Bool, isRestructured: Bool
+    ) throws -> MergeTransaction {
+        var transaction = try begin(on: storage)
+        let missed =
+            isUnseen
+            ? try MissedChanges(transaction).record(isRestructured: isRestructured)
+            : MissedChanges.Report()
+        missedCount = missed.count
+        // The changes that were just logged have to be in history.
+        if missedCount > 0 { transaction = try begin(on: storage) }
+        let isShown = try LocalRecorder(transaction).record(isRestructured: isRestructured)
+        if missed.hasReturned || isRestructured || !isShown {
+            try RegionUpdate(transaction).showAll()
+        }
+        return transaction
     }
 
     /// Begins a step of the SQLite transaction that the connection is in.
