@@ -36,7 +36,7 @@ struct LocalLaneTests {
         """
 
     @Test(
-        "inserts and updates of plain rows are stated row by row",
+        "what is written into plain rows is stated row by row",
         arguments: [
             "UPDATE artist SET name = 'Eva' WHERE id = 1",
             "UPDATE artist SET name = 'Eva'; UPDATE artist SET born = 1.5 WHERE id = 2",
@@ -57,6 +57,12 @@ struct LocalLaneTests {
             """,
             "PRAGMA foreign_keys = OFF; INSERT INTO album VALUES (9, 'x', 'y', 3); "
                 + "INSERT INTO artist VALUES (3, 'late', 1)",
+            "DELETE FROM album WHERE id = 2",
+            "UPDATE album SET title = 'x' WHERE id = 2; DELETE FROM album WHERE id = 2",
+            "PRAGMA foreign_keys = ON; DELETE FROM artist WHERE id = 1",
+            "DELETE FROM tagged; DELETE FROM album; DELETE FROM tag; INSERT INTO range VALUES (2, 1, 1)",
+            "DELETE FROM album WHERE id = 2|INSERT INTO album VALUES (2, 'Two', 'b', 1)",
+            "DELETE FROM album WHERE id = 2|INSERT INTO album VALUES (3, 'Two', 'b', 1); DELETE FROM range",
         ])
     func plainRows(sql: String) throws {
         let tally = try Self.tally(after: sql)
@@ -67,9 +73,11 @@ struct LocalLaneTests {
     @Test(
         "whatever may depend on other rows is stated by a view",
         arguments: [
-            ("DELETE FROM album WHERE id = 2", "delete"),
-            ("UPDATE album SET id = 7 WHERE id = 2", "delete"),
-            ("UPDATE tag SET word = 'green' WHERE word = 'blue'", "delete"),
+            ("PRAGMA foreign_keys = OFF; DELETE FROM artist WHERE id = 1", "delete"),
+            ("INSERT INTO range VALUES (2, 1, 1); DELETE FROM range WHERE id = 2", "delete"),
+            ("DELETE FROM range; INSERT INTO range VALUES (1, 2, 3)", "delete"),
+            ("UPDATE album SET id = 7 WHERE id = 2", "key"),
+            ("UPDATE tag SET word = 'green' WHERE word = 'blue'", "key"),
             ("UPDATE tag SET note = X'0073796E63641A' WHERE word = 'red'", "value"),
             ("PRAGMA foreign_keys = OFF; UPDATE album SET artist = 99 WHERE id = 2", "reference"),
             (

@@ -38,6 +38,21 @@ extension LocalLane {
         }
     }
 
+    /// Checks that there is no row of a key, and none that refers to it.
+    /// - Complexity: a look-up for each reference to the table, O(rows) where it has no index
+    func requireGone(_ key: [Value], _ entity: StatedEntity) throws {
+        let row = try objects.row(of: entity)
+        row.bind(key)
+        defer { row.reset() }
+        guard try !row.step() else { throw LocalLaneReason.incomplete }
+        for sql in entity.selectReferrers {
+            let referrers = try storage.statements.statement(sql)
+            referrers.bind(key)
+            defer { referrers.reset() }
+            guard try !referrers.step() else { throw LocalLaneReason.delete }
+        }
+    }
+
     /// Whether the blob in `fields` is stored escaped.
     func isEscaped(from start: Int) -> Bool {
         var cursor = start + 1

@@ -28,6 +28,18 @@ extension LocalLane {
         return newest
     }
 
+    /// Writes the record of a known object that has ended.
+    func appendDeleted(by deleter: Int) {
+        record.removeAll()
+        record.append(varint: 1)
+        record.append(byte: LifeKind.deleted.rawValue)
+        record.append(varint: UInt64(parsed.lifeIncarnation))
+        append(dot: deleter)
+        stored.withUnsafeBytes {
+            record.append(bytes: UnsafeRawBufferPointer(rebasing: $0[parsed.cellsStart...]))
+        }
+    }
+
     /// Writes the record of a new object.
     /// - Returns: the position of the newest transaction in it.
     func appendNew(_ row: Int, _ entity: StatedEntity) -> Int {

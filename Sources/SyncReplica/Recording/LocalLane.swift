@@ -3,13 +3,14 @@ import SyncMerge
 import SyncStorage
 import SyncValues
 
-/// States what writers of this replica have inserted and updated, row by row, without a region or a
-/// view: from the log and the tables to the records.
+/// States what writers of this replica have inserted, updated and deleted, row by row, without a
+/// region or a view: from the log and the tables to the records.
 ///
 /// The writers worked on tables that are the view of what is stored. A *plain* row shows what its
 /// object states, alone; what they wrote into it, and rows that they inserted, are shown as they
 /// are, because the tables hold their constraints, and nothing waits for what they gave up. So the
-/// facts are the cells that differ from the record. docs/merge-design.md, *The local lane*.
+/// facts are the cells that differ from the record, and the end of each row that is gone and that
+/// no row refers to. docs/merge-design.md, *The local lane*.
 ///
 /// Invariants
 /// - What the lane writes is what the general way writes (``RegionUpdate``), in every table but for
@@ -80,8 +81,7 @@ final class LocalLane {
         self.recording = recording
         self.transaction = transaction
         storage = transaction.storage
-        guard !storage.schema.merge.sharesNumbers, try !storage.objects.isAnyNumberReserved()
-        else { throw LocalLaneReason.number }
+        guard !storage.schema.merge.sharesNumbers else { throw LocalLaneReason.number }
         guard try !storage.objects.hasAliases() else { throw LocalLaneReason.alias }
         objects = try storage.stated()
         writes = try LoggedWrites(
@@ -151,39 +151,60 @@ final class LocalLane {
             throw LocalLaneReason.conflict
         }
         uids[row] = uid
+        let deleter = writes.deleter(of: row)
         stored.removeAll(keepingCapacity: true)
         find.withBlob(3) { bytes in
             bytes.withMemoryRebound(to: UInt8.self) { stored.append(contentsOf: $0) }
         }
         find.reset()
-        try update(row, entity, key, id: id, uid: uid)
-    }
-
-    private func update(
-        _ row: Int, _ entity: StatedEntity, _ key: [Value], id: Int64, uid: ObjectUID
-    ) throws {
         let isRecord = stored.withUnsafeBytes {
             parsed.read($0, widths: widths[entity.position])
         }
         guard isRecord, parsed.lifeCount == 1, parsed.lifeKind == LifeKind.created.rawValue,
             parsed.cells.allSatisfy({ $0.count == 1 && $0.incarnation == parsed.lifeIncarnation })
         else { throw LocalLaneReason.versions }
+        if let deleter {
+            try delete(entity, key, id: id, uid: uid, by: deleter)
+        } else {
+            try update(row, entity, key, id: id, uid: uid)
+        }
+    }
+
+    private func update(
+        _ row: Int, _ entity: StatedEntity, _ key: [Value], id: Int64, uid: ObjectUID
+    ) throws {
         try read(key, entity)
         let cells = try changedCells(of: row, entity)
         guard cells != 0 else { return }
         try requireUntroubledTargets()
         let newest = appendChanged(cells, of: row)
-        if storage.totals.isKept(entity.position) {
-            sums[entity.position] &-= try stored.withUnsafeBytes {
-                try item.hash($0, of: uid, entity: entity.position)
-            }
-            try addSum(of: uid, entity)
-        }
+        try replaceSum(of: uid, entity)
         try storage.marks.remove(from: CollectionOfOne(uid))
         objects.update.bind(id, at: 1)
         objects.update.bind(firstPosition + Int64(newest), at: 2)
         objects.update.bind(record.bytes, at: 3)
         try objects.update.run()
+        count += 1
+    }
+
+    /// Ends the object of a row that is gone.
+    private func delete(
+        _ entity: StatedEntity, _ key: [Value], id: Int64, uid: ObjectUID, by deleter: Int
+    ) throws {
+        // What falls back to it is shown otherwise.
+        guard surroundings.objects.isEmpty || !entity.isFallback else {
+            throw LocalLaneReason.trouble
+        }
+        try requireGone(key, entity)
+        try requireUntroubledTargets()
+        appendDeleted(by: deleter)
+        try replaceSum(of: uid, entity)
+        try storage.marks.remove(from: CollectionOfOne(uid))
+        objects.delete.bind(id, at: 1)
+        objects.delete.bind(firstPosition + Int64(deleter), at: 2)
+        objects.delete.bind(record.bytes, at: 3)
+        try objects.delete.run()
+        if entity.isPrivate { storage.objects.noteReservation() }
         count += 1
     }
 
@@ -199,6 +220,9 @@ final class LocalLane {
         let newest = appendNew(row, entity)
         if storage.totals.isKept(entity.position) { try addSum(of: uid, entity) }
         try storage.marks.remove(from: CollectionOfOne(uid))
+        if entity.isPrivate, case .integer(let number) = key[0] {
+            try storage.objects.takeNumber(number, entity: entity.position, for: uid)
+        }
         objects.insert.bind(uid, at: 1)
         objects.insert.bind(storage.shapes.number(of: entity.position), at: 2)
         objects.insert.bind(StoredKey.value(of: key, as: .selfDescribing), at: 3)
@@ -207,6 +231,14 @@ final class LocalLane {
         objects.insert.bind(record.bytes, at: 6)
         guard try objects.insert.runUnlessRefused() else { throw LocalLaneReason.identity }
         count += 1
+    }
+
+    private func replaceSum(of uid: ObjectUID, _ entity: StatedEntity) throws {
+        guard storage.totals.isKept(entity.position) else { return }
+        sums[entity.position] &-= try stored.withUnsafeBytes {
+            try item.hash($0, of: uid, entity: entity.position)
+        }
+        try addSum(of: uid, entity)
     }
 
     private func addSum(of uid: ObjectUID, _ entity: StatedEntity) throws {
@@ -236,7 +268,7 @@ final class LocalLane {
                 }
                 HeaderDetails.append(
                     Batch.Change(
-                        uid, entity: entity, kind: change.isInsert ? .insert : .update,
+                        uid, entity: entity, kind: change.kind,
                         cells: Self.positions(change.cells)),
                     shape: storage.shapes.number(of: entity), to: &details)
             }

@@ -1,13 +1,14 @@
 /// Why transactions of this replica are stated with a region and a view, and not row by row
 /// (``LocalLane``): the first reason that holds.
 enum LocalLaneReason: String, Error {
-    /// The store has numbers that are shared, or reserved for hidden objects.
+    /// The store has numbers that are shared.
     case number
     /// Some objects are united.
     case alias
     /// The table has constraints that depend on other rows in more ways.
     case entity = "table"
-    /// A row was deleted, or deleted and inserted again.
+    /// A row was inserted and deleted, or deleted and inserted again, or a row refers to one that
+    /// was deleted.
     case delete
     /// A row has another key, or none.
     case key

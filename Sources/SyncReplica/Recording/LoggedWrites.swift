@@ -2,8 +2,8 @@ import SyncCore
 import SyncMerge
 import SyncValues
 
-/// What several transactions inserted and updated, by row: the same as ``CommitConsolidation`` for
-/// transactions without a delete or a change of a key.
+/// What several transactions wrote, by row: the same as ``CommitConsolidation`` where no key is
+/// changed, or used again after a delete, and no row is inserted and deleted.
 ///
 /// Arrays without an object for each row: some 90 bytes for a row with a number for a key that one
 /// transaction wrote, with the index by key and its identity in ``LocalLane``.
@@ -30,17 +30,35 @@ struct LoggedWrites {
     /// What a transaction did to a row.
     struct Change {
         private let packedRow: Int32
-        /// The cells that were written, as bits; none of a row that was inserted.
-        let cells: UInt64
+        private let bits: UInt64
 
-        fileprivate init(row: Int, cells: UInt64?) {
-            packedRow = cells == nil ? ~Int32(row) : Int32(row)
-            self.cells = cells ?? 0
+        /// No row has so many cells.
+        private static let deleteBit = UInt64(1) << 63
+
+        fileprivate static func insert(_ row: Int) -> Change {
+            Change(packedRow: ~Int32(row), bits: 0)
         }
 
-        var isInsert: Bool { packedRow < 0 }
+        fileprivate static func update(_ row: Int, cells: UInt64) -> Change {
+            Change(packedRow: Int32(row), bits: cells)
+        }
+
+        fileprivate static func delete(_ row: Int) -> Change {
+            Change(packedRow: Int32(row), bits: deleteBit)
+        }
+
+        private init(packedRow: Int32, bits: UInt64) {
+            self.packedRow = packedRow
+            self.bits = bits
+        }
+
+        var kind: ChangeKind {
+            packedRow < 0 ? .insert : bits == Self.deleteBit ? .delete : .update
+        }
         /// Position of the row.
-        var row: Int { Int(isInsert ? ~packedRow : packedRow) }
+        var row: Int { Int(packedRow < 0 ? ~packedRow : packedRow) }
+        /// The cells that an update wrote, as bits.
+        var cells: UInt64 { kind == .update ? bits : 0 }
     }
 
     private var rows: [Row] = []
@@ -52,6 +70,8 @@ struct LoggedWrites {
     private var starts: [Int] = [0]
     /// By row, of those that several transactions wrote: what the later ones wrote, in order.
     private var laterWriters: [Int32: [(writer: Int32, cells: UInt64)]] = [:]
+    /// By row: the transaction that deleted it.
+    private var deleters: [Int32: Int32] = [:]
 
     private let schema: MergeSchema
     private let entities: [StatedEntity?]
@@ -132,6 +152,11 @@ struct LoggedWrites {
         return place < 0 ? nil : Int(births[place].inserter)
     }
 
+    /// The transaction that deleted a row; nil: it is there still.
+    func deleter(of row: Int) -> Int? {
+        deleters.isEmpty ? nil : deleters[Int32(row)].map(Int.init)
+    }
+
     private func update(of cell: Int, row: Int) -> Int? {
         let bit = UInt64(1) << UInt64(cell)
         if !laterWriters.isEmpty,
@@ -148,7 +173,6 @@ struct LoggedWrites {
         _ change: NetChange, of entry: UnrecordedTransactions.Entry, at place: Int32,
         _ logged: LoggedTables.Place
     ) throws {
-        guard change.kind != .delete else { throw LocalLaneReason.delete }
         guard let entity = entities[logged.position] else { throw LocalLaneReason.entity }
         let values = change.key.values
         guard values.count == entity.key.count, !values.contains(.null) else {
@@ -162,15 +186,23 @@ struct LoggedWrites {
             let birth = ObjectBirth(
                 seq: change.seq, time: entry.time(change.written.first?.ageMilliseconds ?? 0))
             births.append(Birth(birth: birth, inserter: place))
-            changes.append(
-                Change(row: try append(key, birth: Int32(births.count - 1)), cells: nil))
+            changes.append(.insert(try append(key, birth: Int32(births.count - 1))))
+            return
+        }
+        if change.kind == .delete {
+            let row = try known ?? append(key, birth: -1)
+            guard inserter(of: row) == nil, deleter(of: row) == nil else {
+                throw LocalLaneReason.delete
+            }
+            deleters[Int32(row)] = place
+            changes.append(.delete(row))
             return
         }
         let cells = cells(of: change, logged, schema.entities[logged.position])
         guard cells & entity.keyCells == 0 else { throw LocalLaneReason.key }
         let row = try known ?? append(key, birth: -1)
         note(cells, of: row, by: place)
-        changes.append(Change(row: row, cells: cells))
+        changes.append(.update(row, cells: cells))
     }
 
     private mutating func append(_ key: RowKey, birth: Int32) throws -> Int {

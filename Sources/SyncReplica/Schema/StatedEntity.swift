@@ -33,6 +33,8 @@ final class StatedEntity {
     /// Whether a CHECK, a NOT NULL or a type could refuse a row.
     let mayRefuse: Bool
     let table: MergedTable
+    /// Finds the rows that refer to one of its, by the key: one for each reference.
+    let selectReferrers: [String]
 
     /// - Returns: nil for an entity with constraints whose meaning depends on other rows in more
     ///   ways than the lane looks at.
@@ -72,5 +74,8 @@ final class StatedEntity {
             other.references.contains { $0.onDelete == .setDefault && $0.target == position }
         }
         mayRefuse = entity.mayRefuse
+        selectReferrers = schema.merge.references(to: position).map {
+            schema.tables[$0.entity].select(by: $0.columns, collations: table.keyCollations)
+        }
     }
 }

@@ -141,6 +141,9 @@ final class ObjectStorage {
         return answer
     }
 
+    /// Takes note that an object without a row keeps its number.
+    func noteReservation() { hasReservations = true }
+
     /// All objects.
     /// - Throws: as every method here: SQLite errors; `corrupt`, `badData` for rows that cannot
     ///   be read.
@@ -365,7 +368,7 @@ final class ObjectStorage {
         _ object: StoredObject, uid: ObjectUID, replacing former: StoredObject?
     ) throws {
         totals.replace(former, with: object, uid: uid)
-        if object.key == nil, object.number != nil { hasReservations = true }
+        if object.key == nil, object.number != nil { noteReservation() }
         try bind(object, uid: uid, to: upsert)
         try upsert.run()
         try marks.remove(from: uid, writing: object.record)

@@ -15,6 +15,8 @@ final class StatedObjects {
     let insert: Statement
     /// Stores place and record of the object of an id.
     let update: Statement
+    /// Ends the object of an id: place, record. Its number stays reserved, if it has one.
+    let delete: Statement
     private let statements: StatementCache
     private var rows: [Statement?]
 
@@ -35,6 +37,11 @@ final class StatedObjects {
             """, on: connection)
         update = try Statement(
             "UPDATE syncd_object SET place = ?2, record = ?3 WHERE id = ?1", on: connection)
+        delete = try Statement(
+            """
+            UPDATE syncd_object SET key = NULL, state = \(StoredObject.State.gone.rawValue),
+              place = ?2, record = ?3 WHERE id = ?1
+            """, on: connection)
     }
 
     /// Reads the row of a key: all columns.
