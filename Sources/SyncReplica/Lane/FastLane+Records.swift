@@ -39,7 +39,13 @@ extension FastLane {
             }
             let versions = facts.versions[Int(place.group) - 2]
             let row = Int(place.row)
-            record.append(varint: 1)
+            let kept = contest(about: cell, of: arrival)?.kept ?? 0..<0
+            record.append(varint: UInt64(kept.count + 1))
+            for version in keptVersions[kept] {
+                records.withUnsafeBytes {
+                    record.append(bytes: UnsafeRawBufferPointer(rebasing: $0[version.bytes]))
+                }
+            }
             newest = max(newest, try append(versions.transactions[row], to: &record))
             record.append(varint: UInt64(versions.incarnations[row]))
             for spans in versions.values { append(spans, row, to: &record) }
@@ -64,7 +70,7 @@ extension FastLane {
         return position(of: transaction)
     }
 
-    private func append(_ spans: ValueSpans, _ row: Int, to record: inout ByteWriter) {
+    func append(_ spans: ValueSpans, _ row: Int, to record: inout ByteWriter) {
         let word = spans.words[row]
         switch spans.tags[row] {
         case .null: record.append(byte: 0)

@@ -2,8 +2,9 @@ import SyncMerge
 import SyncValues
 
 /// Versions whose writers had not seen each other, of cells without references and claims: they
-/// concern their object alone. They are joined, and the one to be shown is chosen, by the code of
-/// the general lane, in a state of these objects alone.
+/// concern their object alone. Those that ``LaneContest`` leaves, as those of objects in an open
+/// conflict, are joined, and the one to be shown is chosen, by the code of the general lane, in a
+/// state of these objects alone.
 struct LaneRivals {
     /// The contested objects with the facts of the slice.
     var state: MergeState
@@ -113,6 +114,7 @@ extension FastLane {
     /// - Throws: SQLite errors.
     /// - Complexity: O(contested objects)
     func writeConflicts() throws {
+        try openConflicts()
         guard var rivals else { return }
         var keys: [ObjectUID: [Value]] = [:]
         for arrival in arrivals where arrival.isContested {

@@ -33,8 +33,11 @@ final class FastLane {
         var cells: UInt64 = 0
         /// Of a known object, those in which its row shows what is written.
         var shown: UInt64 = 0
-        /// Whether a cell that is written has, or gets, several versions.
+        /// Whether a cell that is written has, or gets, several versions, which ``LaneRivals`` has
+        /// to join.
         var isContested = false
+        /// Those that were joined without it, in ``FastLane/contests``.
+        var contests = 0..<0
         /// Whether its record changes.
         var isRecordChanged = true
         /// Its life fact; -1: it is known.
@@ -72,6 +75,8 @@ final class FastLane {
     /// The entities of the unresolved objects.
     var troubledEntities: Set<Int> = []
     var history = LaneHistory()
+    var contests: [LaneContest] = []
+    var keptVersions: [LaneContest.Version] = []
     var rivals: LaneRivals?
 
     let batch: Batch
@@ -146,6 +151,7 @@ final class FastLane {
         guard !storage.schema.merge.sharesNumbers else { return .number }
         if storage.triggers.isNeeded { return .trigger }
         try look()
+        try decideContests()
         try decideRivals()
         try settle()
         if arrivals.isEmpty { return nil }

@@ -310,7 +310,9 @@ final class ConflictStorage {
                 continue
             }
             try write(entry, with: insert, schema: state.schema, number: number)
-            try note(Self.shownFields(of: id, in: view, schema: state.schema), instead: id)
+            try note(
+                Self.shownFields(of: id, in: view, schema: state.schema).map(Self.encoded),
+                instead: id)
         }
         for known in open.values.sorted(by: { $0.id < $1.id }) {
             try close.run(.integer(known.id), .integer(number))
@@ -324,11 +326,22 @@ final class ConflictStorage {
         }
     }
 
-    private func note(_ fields: [Field]?, instead id: VersionID) throws {
+    /// Opens a conflict of an object that has no open one.
+    /// - Parameters:
+    ///   - fields: what its row shows in the cell, as ``encoded(_:)`` makes them.
+    ///   - number: the local transaction that is being written.
+    func open(
+        _ entry: Entry, showing fields: [UInt8], schema: MergeSchema, number: Int64
+    ) throws {
+        try write(entry, with: insert, schema: schema, number: number)
+        try note(fields, instead: entry.id)
+    }
+
+    private func note(_ fields: [UInt8]?, instead id: VersionID) throws {
         try noteMet.run(
             .blob(id.object.bytes), .integer(Int64(id.cell)),
             .integer(try replicas.number(of: id.dot.replica)), .integer(id.dot.number),
-            fields.map { .blob(Self.encoded($0)) } ?? .null)
+            fields.map(Value.blob) ?? .null)
     }
 
     /// What the row of an object shows in the cell of a fact; nil without a row.

@@ -85,6 +85,18 @@ enum RecordCoding {
         }
     }
 
+    /// Whether two lists of fields are equal: most of different bytes are not, but two reals, 0 and
+    /// -0, may be.
+    static func areEqual(_ left: [UInt8], _ right: [UInt8]) throws -> Bool {
+        if left == right { return true }
+        guard left.contains(2), right.contains(2) else { return false }
+        var (left, right) = (ByteReader(left), ByteReader(right))
+        while !left.isAtEnd, !right.isAtEnd {
+            guard try field(from: &left) == field(from: &right) else { return false }
+        }
+        return left.isAtEnd && right.isAtEnd
+    }
+
     static func field(from reader: inout ByteReader) throws -> Field {
         let tag = try reader.byte()
         guard tag == referenceTag else { return .value(try reader.value(tag: tag)) }

@@ -1,0 +1,170 @@
+import SyncMerge
+import SyncStorage
+import SyncValues
+
+/// Versions of a cell whose writers had not seen each other, joined and decided on the bytes of the
+/// record: nearly all. The others are left to ``LaneRivals``.
+struct LaneContest {
+    /// A stored version that stays.
+    struct Version {
+        let dot: Dot
+        /// All of it, in ``FastLane/records``.
+        let bytes: Range<Int>
+        /// Its values, in ``FastLane/records``.
+        let fields: Range<Int>
+    }
+
+    let cell: Int
+    /// The version that arrives.
+    let place: ArrivingFacts.Place
+    /// In ``FastLane/keptVersions``.
+    let kept: Range<Int>
+    /// Which of the kept ones is shown; nil: the one that arrives.
+    let shown: Int?
+}
+
+extension FastLane {
+    /// Decides the contested cells of objects without an open conflict, of values that are stored
+    /// as they are.
+    /// - Throws: SQLite errors; `corrupt`.
+    /// - Complexity: O(facts of the contested objects)
+    func decideContests() throws {
+        guard arrivals.contains(where: \.isContested) else { return }
+        let hasConflicts = try storage.conflicts.isAnyOpen()
+        for place in arrivals.indices where arrivals[place].isContested {
+            if hasConflicts, try storage.conflicts.isOpen(arrivals[place].uid) { continue }
+            let (contestCount, keptCount) = (contests.count, keptVersions.count)
+            if let shown = try decide(arrivals[place]) {
+                arrivals[place].isContested = false
+                arrivals[place].contests = contestCount..<contests.count
+                arrivals[place].shown = shown
+            } else {
+                contests.removeSubrange(contestCount...)
+                keptVersions.removeSubrange(keptCount...)
+            }
+        }
+    }
+
+    /// - Returns: the cells in which the row shows a version of the slice, as bits; nil where that
+    ///   is not decided.
+    private func decide(_ arrival: Arrival) throws -> UInt64? {
+        let isRecord = records[arrival.record].withUnsafeBytes {
+            parsed.read($0, widths: widths[arrival.entity])
+        }
+        guard isRecord else { return nil }
+        var shown = arrival.cells
+        for place in order[arrival.facts] {
+            let versions = facts.versions[Int(place.group) - 2]
+            let row = Int(place.row)
+            guard !versions.values.contains(where: { $0.tags[row] == .blob }) else { return nil }
+            let arriving = header(versions.transactions[row])
+            let start = keptVersions.count
+            guard let former = try keep(versions.cell, of: arrival, beside: arriving) else {
+                return nil
+            }
+            guard keptVersions.count > start else { continue }
+            var newest = (time: arriving.time, dot: arriving.dot, place: Int?.none)
+            for kept in start..<keptVersions.count {
+                let dot = keptVersions[kept].dot
+                let time = try time(of: dot)
+                if (newest.time, newest.dot) < (time, dot) { newest = (time, dot, kept) }
+            }
+            if newest.place != nil {
+                // Another stored version than before: the general way shows it.
+                guard newest.dot == former else { return nil }
+                shown &= ~(1 << UInt64(versions.cell))
+            }
+            contests.append(
+                LaneContest(
+                    cell: versions.cell, place: place, kept: start..<keptVersions.count,
+                    shown: newest.place))
+        }
+        return shown
+    }
+
+    /// Adds the stored versions of a cell to ``keptVersions`` that an arriving one has not seen.
+    /// - Returns: the one that is shown; nil where values are not stored as they are, or a version
+    ///   is of another life.
+    private func keep(
+        _ cell: Int, of arrival: Arrival, beside arriving: TransactionHeader
+    ) throws -> Dot? {
+        let span = parsed.cells[cell]
+        let first = arrival.record.lowerBound
+        var former: (time: HybridTime, dot: Dot)?
+        var position = span.start
+        for version in 0..<span.count {
+            let found = records[arrival.record].withUnsafeBytes { bytes in
+                var cursor = ByteCursor(bytes, at: position)
+                if version == 0 { _ = cursor.varint() }
+                let start = cursor.position
+                let name = LaneRecord.Name(
+                    replica: Int64(truncatingIfNeeded: cursor.varint()),
+                    number: Int64(truncatingIfNeeded: cursor.varint()))
+                let incarnation = Int(truncatingIfNeeded: cursor.varint())
+                let fields = cursor.position
+                var hasBlob = false
+                for _ in 0..<widths[arrival.entity][cell] {
+                    hasBlob = hasBlob || bytes[cursor.position] == 4
+                    _ = cursor.skipField()
+                }
+                return (
+                    name: name, incarnation: incarnation, hasBlob: hasBlob,
+                    start: start, fields: fields, end: cursor.position
+                )
+            }
+            position = found.end
+            guard !found.hasBlob, found.incarnation == parsed.lifeIncarnation else { return nil }
+            let dot = Dot(try replica(found.name.replica), found.name.number)
+            let time = try time(of: dot)
+            if former.map({ ($0.time, $0.dot) < (time, dot) }) ?? true { former = (time, dot) }
+            if arriving.seen.covers(dot) { continue }
+            keptVersions.append(
+                LaneContest.Version(
+                    dot: dot, bytes: first + found.start..<first + found.end,
+                    fields: first + found.fields..<first + found.end))
+        }
+        return former?.dot
+    }
+
+    private func time(of dot: Dot) throws -> HybridTime {
+        try storage.headers.header(dot)?.time ?? HybridTime(rawValue: 0)
+    }
+
+    // MARK: Writing
+
+    /// The contest about a cell of an object.
+    func contest(about cell: Int, of arrival: Arrival) -> LaneContest? {
+        contests[arrival.contests].first { $0.cell == cell }
+    }
+
+    /// Opens the conflicts: each version with another value than the one that is shown.
+    /// - Throws: SQLite errors.
+    /// - Complexity: O(contested cells)
+    func openConflicts() throws {
+        guard !contests.isEmpty else { return }
+        for arrival in arrivals.sorted(by: { $0.uid < $1.uid }) {
+            for contest in contests[arrival.contests].sorted(by: { $0.cell < $1.cell }) {
+                try openConflicts(of: arrival, in: contest)
+            }
+        }
+    }
+
+    private func openConflicts(of arrival: Arrival, in contest: LaneContest) throws {
+        let versions = facts.versions[Int(contest.place.group) - 2]
+        let row = Int(contest.place.row)
+        var writer = ByteWriter()
+        for spans in versions.values { append(spans, row, to: &writer) }
+        let arriving = (dot: header(versions.transactions[row]).dot, fields: writer.bytes)
+        let stored = keptVersions[contest.kept].map { ($0.dot, Array(records[$0.fields])) }
+        let shown = contest.shown.map { stored[$0 - contest.kept.lowerBound] } ?? arriving
+        for (dot, fields) in (stored + [arriving]).sorted(by: { $0.0 < $1.0 })
+        where try dot != shown.0 && !RecordCoding.areEqual(fields, shown.1) {
+            try storage.conflicts.open(
+                .init(
+                    id: VersionID(arrival.uid, cell: contest.cell, dot: dot),
+                    entity: arrival.entity, reason: .lost, value: fields, key: arrival.shownKey,
+                    met: shown.0),
+                showing: shown.1, schema: storage.schema.merge, number: storage.history.head)
+        }
+    }
+}
