@@ -39,7 +39,7 @@ extension LocalLane {
     /// The object of the row that a reference names.
     func target(_ key: RowKey, depth: Int) throws -> ObjectUID {
         let uid: ObjectUID
-        if let row = writes.row(at: key) {
+        if let row = writes.row(at: key), writes.deleter(of: row) == nil {
             uid = try identity(of: row, depth: depth)
         } else if let known = try storedTarget(key) {
             uid = known

@@ -127,6 +127,7 @@ final class LocalLane {
 
     private func store(_ row: Int) throws {
         let (position, isNew) = (writes.entity(of: row), writes.inserter(of: row) != nil)
+        let deleter = writes.deleter(of: row)
         guard let entity = objects.entities[position] else { throw LocalLaneReason.entity }
         // What waits for a value of the table may get it.
         guard !entity.hasClaims || !surroundings.entities.contains(position) else {
@@ -139,7 +140,8 @@ final class LocalLane {
         defer { find.reset() }
         guard try find.step() else {
             guard isNew else { throw LocalLaneReason.incomplete }
-            return try insert(row, entity, key)
+            if deleter == nil { return try insert(row, entity, key) }
+            return try requireGone(key, entity)
         }
         guard !isNew else { throw LocalLaneReason.delete }
         let id = find.integer(0)
@@ -151,7 +153,6 @@ final class LocalLane {
             throw LocalLaneReason.conflict
         }
         uids[row] = uid
-        let deleter = writes.deleter(of: row)
         stored.removeAll(keepingCapacity: true)
         find.withBlob(3) { bytes in
             bytes.withMemoryRebound(to: UInt8.self) { stored.append(contentsOf: $0) }
@@ -260,12 +261,16 @@ final class LocalLane {
         var details = ByteWriter()
         for place in recording.entries.indices {
             details.removeAll()
-            let changes = writes.changes(of: place)
-            for change in changes {
+            var count = 0
+            for change in writes.changes(of: place) {
                 let entity = writes.entity(of: change.row)
-                guard let uid = uids[change.row] else {
-                    throw SyncError(.internalFault, "a row that was stated has no identity")
+                guard let uid = uids[change.row] ?? vanishedIdentity(of: change.row) else {
+                    guard writes.deleter(of: change.row) != nil else {
+                        throw SyncError(.internalFault, "a row that was stated has no identity")
+                    }
+                    continue
                 }
+                count += 1
                 HeaderDetails.append(
                     Batch.Change(
                         uid, entity: entity, kind: change.kind,
@@ -276,8 +281,18 @@ final class LocalLane {
                 recording.headers[place],
                 details: HeaderDetails.encode(
                     recording.transaction(at: place), changes: details.bytes,
-                    count: changes.count))
+                    count: count))
         }
+    }
+
+    /// What a row is called that was inserted and deleted: no fact names it, and with a natural key
+    /// it has no name.
+    private func vanishedIdentity(of row: Int) -> ObjectUID? {
+        let key = writes.key(of: row)
+        guard let birth = writes.birth(of: row), writes.deleter(of: row) != nil,
+            objects.entities[key.entity]?.isPrivate == true
+        else { return nil }
+        return recording.uid(of: key, birth: birth)
     }
 
     private static func positions(_ cells: UInt64) -> [Int] {

@@ -3,7 +3,7 @@ import SyncMerge
 import SyncValues
 
 /// What several transactions wrote, by row: the same as ``CommitConsolidation`` where no key is
-/// changed, or used again after a delete, and no row is inserted and deleted.
+/// changed, or used again after a delete.
 ///
 /// Arrays without an object for each row: some 90 bytes for a row with a number for a key that one
 /// transaction wrote, with the index by key and its identity in ``LocalLane``.
@@ -191,9 +191,7 @@ struct LoggedWrites {
         }
         if change.kind == .delete {
             let row = try known ?? append(key, birth: -1)
-            guard inserter(of: row) == nil, deleter(of: row) == nil else {
-                throw LocalLaneReason.delete
-            }
+            guard deleter(of: row) == nil else { throw LocalLaneReason.delete }
             deleters[Int32(row)] = place
             changes.append(.delete(row))
             return
