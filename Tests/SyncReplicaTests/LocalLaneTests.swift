@@ -67,6 +67,16 @@ struct LocalLaneTests {
             UPDATE range SET high = 9 WHERE id = 2; UPDATE tag SET note = 2; DELETE FROM range;
             DELETE FROM tag WHERE word = 'x'; INSERT INTO range VALUES (3, 1, 1)
             """,
+            "DELETE FROM range; INSERT INTO range VALUES (1, 2, 3); UPDATE range SET high = 4",
+            "BEGIN; DELETE FROM range; INSERT INTO range VALUES (1, 2, 3); COMMIT",
+            """
+            UPDATE range SET low = 0; DELETE FROM range; INSERT INTO range VALUES (1, 2, 3);
+            DELETE FROM tag WHERE word = 'blue'; INSERT INTO tag VALUES ('blue', 2)
+            """,
+            """
+            PRAGMA foreign_keys = OFF; DELETE FROM album WHERE id = 1;
+            INSERT INTO album VALUES (1, 'Again', 'a', 2); UPDATE tagged SET weight = 3
+            """,
             "DELETE FROM album WHERE id = 2|INSERT INTO album VALUES (3, 'Two', 'b', 1); DELETE FROM range",
         ])
     func plainRows(sql: String) throws {
@@ -79,7 +89,15 @@ struct LocalLaneTests {
         "whatever may depend on other rows is stated by a view",
         arguments: [
             ("PRAGMA foreign_keys = OFF; DELETE FROM artist WHERE id = 1", "delete"),
-            ("DELETE FROM range; INSERT INTO range VALUES (1, 2, 3)", "delete"),
+            (
+                "DELETE FROM range; INSERT INTO range VALUES (1, 2, 3); DELETE FROM range", "delete"
+            ),
+            (
+                """
+                INSERT INTO range VALUES (2, 1, 1); DELETE FROM range WHERE id = 2;
+                INSERT INTO range VALUES (2, 1, 1)
+                """, "delete"
+            ),
             ("UPDATE album SET id = 7 WHERE id = 2", "key"),
             ("UPDATE tag SET word = 'green' WHERE word = 'blue'", "key"),
             ("UPDATE tag SET note = X'0073796E63641A' WHERE word = 'red'", "value"),

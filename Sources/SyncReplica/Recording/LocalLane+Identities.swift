@@ -7,7 +7,7 @@ extension LocalLane {
     func identity(of row: Int, depth: Int) throws -> ObjectUID {
         if let known = uids[row] { return known }
         let key = writes.key(of: row)
-        guard let birth = writes.birth(of: row) else {
+        guard let birth = writes.birth(of: row), !writes.isRecreated(row) else {
             guard let uid = try storedTarget(key) else { throw LocalLaneReason.incomplete }
             return uid
         }
@@ -39,7 +39,7 @@ extension LocalLane {
     /// The object of the row that a reference names.
     func target(_ key: RowKey, depth: Int) throws -> ObjectUID {
         let uid: ObjectUID
-        if let row = writes.row(at: key), writes.deleter(of: row) == nil {
+        if let row = writes.row(at: key), !writes.isVanished(row) {
             uid = try identity(of: row, depth: depth)
         } else if let known = try storedTarget(key) {
             uid = known

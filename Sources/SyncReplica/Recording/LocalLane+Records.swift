@@ -32,9 +32,7 @@ extension LocalLane {
     func appendDeleted(by deleter: Int) {
         record.removeAll()
         record.append(varint: 1)
-        record.append(byte: LifeKind.deleted.rawValue)
-        record.append(varint: UInt64(parsed.lifeIncarnation))
-        append(dot: deleter)
+        append(.deleted, incarnation: parsed.lifeIncarnation, by: deleter)
         stored.withUnsafeBytes {
             record.append(bytes: UnsafeRawBufferPointer(rebasing: $0[parsed.cellsStart...]))
         }
@@ -45,16 +43,39 @@ extension LocalLane {
     func appendNew(_ row: Int, _ entity: StatedEntity) -> Int {
         record.removeAll()
         record.append(varint: 1)
-        record.append(byte: LifeKind.created.rawValue)
-        record.append(varint: 1)
+        return appendLife(1, of: row, entity)
+    }
+
+    /// Writes the record of a known object whose row was deleted and inserted again. A transaction
+    /// that did both states both.
+    /// - Returns: the position of the newest transaction among these.
+    func appendRecreated(_ row: Int, _ entity: StatedEntity) -> Int {
+        record.removeAll()
+        if let deleter = writes.deleter(of: row), deleter == writes.inserter(of: row) {
+            record.append(varint: 2)
+            append(.deleted, incarnation: parsed.lifeIncarnation, by: deleter)
+        } else {
+            record.append(varint: 1)
+        }
+        return appendLife(parsed.lifeIncarnation + 1, of: row, entity)
+    }
+
+    private func append(_ kind: LifeKind, incarnation: Int, by writer: Int) {
+        record.append(byte: kind.rawValue)
+        record.append(varint: UInt64(incarnation))
+        append(dot: writer)
+    }
+
+    /// Writes a life that a row begins, and all its cells.
+    private func appendLife(_ incarnation: Int, of row: Int, _ entity: StatedEntity) -> Int {
         var newest = writes.inserter(of: row) ?? recording.headers.count - 1
-        append(dot: newest)
+        append(.created, incarnation: incarnation, by: newest)
         record.append(varint: UInt64(entity.cells.count))
         var start = 0
         for cell in entity.cells.indices {
             let writer = writes.writer(of: cell, row: row) ?? newest
             newest = max(newest, writer)
-            append(writer, incarnation: 1, start..<ends[cell])
+            append(writer, incarnation: incarnation, start..<ends[cell])
             start = ends[cell]
         }
         return newest

@@ -126,8 +126,8 @@ final class LocalLane {
     }
 
     private func store(_ row: Int) throws {
-        let (position, isNew) = (writes.entity(of: row), writes.inserter(of: row) != nil)
-        let deleter = writes.deleter(of: row)
+        let position = writes.entity(of: row)
+        let isNew = writes.inserter(of: row) != nil && !writes.isRecreated(row)
         guard let entity = objects.entities[position] else { throw LocalLaneReason.entity }
         // What waits for a value of the table may get it.
         guard !entity.hasClaims || !surroundings.entities.contains(position) else {
@@ -140,8 +140,8 @@ final class LocalLane {
         defer { find.reset() }
         guard try find.step() else {
             guard isNew else { throw LocalLaneReason.incomplete }
-            if deleter == nil { return try insert(row, entity, key) }
-            return try requireGone(key, entity)
+            if writes.isVanished(row) { return try requireGone(key, entity) }
+            return try insert(row, entity, key)
         }
         guard !isNew else { throw LocalLaneReason.delete }
         let id = find.integer(0)
@@ -164,7 +164,9 @@ final class LocalLane {
         guard isRecord, parsed.lifeCount == 1, parsed.lifeKind == LifeKind.created.rawValue,
             parsed.cells.allSatisfy({ $0.count == 1 && $0.incarnation == parsed.lifeIncarnation })
         else { throw LocalLaneReason.versions }
-        if let deleter {
+        if writes.isRecreated(row) {
+            try recreate(row, entity, key, id: id, uid: uid)
+        } else if let deleter = writes.deleter(of: row) {
             try delete(entity, key, id: id, uid: uid, by: deleter)
         } else {
             try update(row, entity, key, id: id, uid: uid)
@@ -206,6 +208,28 @@ final class LocalLane {
         objects.delete.bind(record.bytes, at: 3)
         try objects.delete.run()
         if entity.isPrivate { storage.objects.noteReservation() }
+        count += 1
+    }
+
+    /// Ends the life of an object and begins the next one.
+    private func recreate(
+        _ row: Int, _ entity: StatedEntity, _ key: [Value], id: Int64, uid: ObjectUID
+    ) throws {
+        guard entity.blendingCells == 0 else { throw LocalLaneReason.policy }
+        guard surroundings.objects.isEmpty || !entity.isFallback else {
+            throw LocalLaneReason.trouble
+        }
+        // Beyond it lives are not told apart by their numbers.
+        guard parsed.lifeIncarnation < Life.incarnationMax else { throw LocalLaneReason.versions }
+        try requireUntroubledTargets()
+        try read(key, entity)
+        let newest = appendRecreated(row, entity)
+        try replaceSum(of: uid, entity)
+        try storage.marks.remove(from: CollectionOfOne(uid))
+        objects.update.bind(id, at: 1)
+        objects.update.bind(firstPosition + Int64(newest), at: 2)
+        objects.update.bind(record.bytes, at: 3)
+        try objects.update.run()
         count += 1
     }
 
@@ -265,7 +289,7 @@ final class LocalLane {
             for change in writes.changes(of: place) {
                 let entity = writes.entity(of: change.row)
                 guard let uid = uids[change.row] ?? vanishedIdentity(of: change.row) else {
-                    guard writes.deleter(of: change.row) != nil else {
+                    guard writes.isVanished(change.row) else {
                         throw SyncError(.internalFault, "a row that was stated has no identity")
                     }
                     continue
@@ -289,7 +313,7 @@ final class LocalLane {
     /// it has no name.
     private func vanishedIdentity(of row: Int) -> ObjectUID? {
         let key = writes.key(of: row)
-        guard let birth = writes.birth(of: row), writes.deleter(of: row) != nil,
+        guard writes.isVanished(row), let birth = writes.birth(of: row),
             objects.entities[key.entity]?.isPrivate == true
         else { return nil }
         return recording.uid(of: key, birth: birth)

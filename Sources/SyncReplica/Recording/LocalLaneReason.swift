@@ -7,7 +7,7 @@ enum LocalLaneReason: String, Error {
     case alias
     /// The table has constraints that depend on other rows in more ways.
     case entity = "table"
-    /// A row was deleted and inserted again, or a row refers to one that was deleted.
+    /// A row was deleted several times, or a row refers to one that was deleted.
     case delete
     /// A row has another key, or none.
     case key

@@ -3,7 +3,7 @@ import SyncMerge
 import SyncValues
 
 /// What several transactions wrote, by row: the same as ``CommitConsolidation`` where no key is
-/// changed, or used again after a delete.
+/// changed, or used more than once again after a delete.
 ///
 /// Arrays without an object for each row: some 90 bytes for a row with a number for a key that one
 /// transaction wrote, with the index by key and its identity in ``LocalLane``.
@@ -17,7 +17,7 @@ struct LoggedWrites {
         let entity: Int32
         let isNumbered: Bool
         /// The place of its insert in ``LoggedWrites/births``; -1: it was there before.
-        let birth: Int32
+        var birth: Int32
         /// The first transaction that wrote into it; -1: none.
         var writer: Int32
     }
@@ -72,6 +72,8 @@ struct LoggedWrites {
     private var laterWriters: [Int32: [(writer: Int32, cells: UInt64)]] = [:]
     /// By row: the transaction that deleted it.
     private var deleters: [Int32: Int32] = [:]
+    /// The rows that were deleted, and then inserted.
+    private var recreated: Set<Int32> = []
 
     private let schema: MergeSchema
     private let entities: [StatedEntity?]
@@ -152,9 +154,19 @@ struct LoggedWrites {
         return place < 0 ? nil : Int(births[place].inserter)
     }
 
-    /// The transaction that deleted a row; nil: it is there still.
+    /// The transaction that deleted a row, maybe before another one inserted it again.
     func deleter(of row: Int) -> Int? {
         deleters.isEmpty ? nil : deleters[Int32(row)].map(Int.init)
+    }
+
+    /// Whether a row that was there before was deleted and inserted again.
+    func isRecreated(_ row: Int) -> Bool {
+        !recreated.isEmpty && recreated.contains(Int32(row))
+    }
+
+    /// Whether a row that was not there before was inserted and deleted.
+    func isVanished(_ row: Int) -> Bool {
+        rows[row].birth >= 0 && deleter(of: row) != nil && !isRecreated(row)
     }
 
     private func update(of cell: Int, row: Int) -> Int? {
@@ -182,11 +194,11 @@ struct LoggedWrites {
         let key = schema.key(logged.position, values)
         let known = row(at: key)
         if change.kind == .insert {
-            guard known == nil else { throw LocalLaneReason.delete }
             let birth = ObjectBirth(
                 seq: change.seq, time: entry.time(change.written.first?.ageMilliseconds ?? 0))
             births.append(Birth(birth: birth, inserter: place))
-            changes.append(.insert(try append(key, birth: Int32(births.count - 1))))
+            if let known { try recreate(known) }
+            changes.append(.insert(try known ?? append(key, birth: Int32(births.count - 1))))
             return
         }
         if change.kind == .delete {
@@ -219,6 +231,15 @@ struct LoggedWrites {
                 number: number ?? Int64(keys.count - 1), cells: 0, entity: Int32(key.entity),
                 isNumbered: number != nil, birth: birth, writer: -1))
         return row
+    }
+
+    /// The newest birth is that of a row that was deleted.
+    private mutating func recreate(_ row: Int) throws {
+        guard rows[row].birth < 0, deleter(of: row) != nil else { throw LocalLaneReason.delete }
+        rows[row].birth = Int32(births.count - 1)
+        (rows[row].cells, rows[row].writer) = (0, -1)
+        laterWriters[Int32(row)] = nil
+        recreated.insert(Int32(row))
     }
 
     private mutating func note(_ cells: UInt64, of row: Int, by writer: Int32) {
