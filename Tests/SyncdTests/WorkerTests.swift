@@ -238,7 +238,8 @@ struct WorkerTests {
         var random = seed.random
         var (owner, count) = (Self.bob, 0)
         for _ in 0..<6 {
-            owner = [Self.alice, 0, Self.bob].filter { $0 != owner }
+            owner =
+                [Self.alice, 0, Self.bob].filter { $0 != owner }
                 .randomElement(using: &random) ?? 0
             let next = owner
             for ending in ["", "-wal", "-shm"] { chown(store + ending, next, next) }
