@@ -90,8 +90,11 @@ final class MergeSession {
             environment.endWriting()
             start.map { environment.tally.count(transaction: .now - $0) }
         }
+        let cache = try SpillingCache(connection)
+        defer { cache.end() }
         return try RawTransaction.write(on: connection) {
             start = .now
+            try cache.requireSameMode()
             let former = self.storage
             do {
                 let isUnseen = try verifyCapture()
@@ -99,10 +102,8 @@ final class MergeSession {
                 try requireIdentity(storage)
                 let structure = ShownStructure(storage)
                 let isRestructured = try structure.isNew()
-                var transaction = try SpillingCache.with(connection) {
-                    try recordLocal(
-                        on: storage, isUnseen: isUnseen, isRestructured: isRestructured)
-                }
+                var transaction = try recordLocal(
+                    on: storage, isUnseen: isUnseen, isRestructured: isRestructured)
                 try structure.store()
                 if former !== storage {
                     try WaitingMerge(transaction).merge()

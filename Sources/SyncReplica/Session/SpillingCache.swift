@@ -1,31 +1,51 @@
 import SyncStorage
+import SyncValues
 
-/// A transaction that writes more pages than memory should hold.
-enum SpillingCache {
-    /// The page cache meanwhile: identities are random, and so are the pages of their index.
-    private static let kibibytes = 32_768
+/// Lets changed pages leave the memory while a transaction is open: into the WAL. Not in the
+/// rollback journal modes, where that keeps out readers (``MergeSession``).
+///
+/// SQLite changes how a cache spills between two transactions only: this begins before one, and
+/// ends after it.
+struct SpillingCache {
+    /// The cache meanwhile: identities are random, and so are the pages of their index.
+    private static let kibibytes: Int64 = 32_768
 
-    /// Runs `body`, in the transaction that the connection is in, so that changed pages leave the
-    /// memory: not in the rollback journal modes, where that keeps out readers
-    /// (``MergeSession``).
-    /// - Throws: SQLite errors; what `body` throws.
-    static func with<Result>(
-        _ connection: OpaquePointer, _ body: () throws -> Result
-    ) throws -> Result {
-        let mode = try Statement("PRAGMA journal_mode", on: connection)
-        let isLogging = try mode.step() && mode.text(0) == "wal"
-        mode.reset()
-        guard isLogging else { return try body() }
+    private let connection: OpaquePointer
+    /// The size of the cache before; nil: the database has no WAL.
+    private let former: Int64?
+
+    /// - Parameter connection: outside of a transaction.
+    /// - Throws: SQLite errors.
+    init(_ connection: OpaquePointer) throws {
+        self.connection = connection
+        guard try Self.isLogging(connection) else {
+            former = nil
+            return
+        }
         let size = try Statement("PRAGMA cache_size", on: connection)
         let former = try size.step() ? size.integer(0) : 0
         size.reset()
-        func set(_ size: Int64, isSpilling: Bool) throws {
-            try RawTransaction.execute(
-                "PRAGMA cache_size = \(size); PRAGMA cache_spill = \(isSpilling ? "ON" : "OFF")",
-                on: connection)
-        }
-        try set(-Int64(kibibytes), isSpilling: true)
-        defer { try? set(former, isSpilling: false) }
-        return try body()
+        self.former = former
+        try RawTransaction.execute(
+            "PRAGMA cache_size = -\(Self.kibibytes); PRAGMA cache_spill = ON", on: connection)
+    }
+
+    /// Checks, in the transaction, that the database has its WAL still.
+    /// - Throws: `busy` if not.
+    func requireSameMode() throws {
+        guard former != nil, try !Self.isLogging(connection) else { return }
+        throw SyncError(.busy, "the journal mode was changed meanwhile", hint: "Try again")
+    }
+
+    /// Restores what was before the transaction.
+    func end() {
+        guard let former else { return }
+        try? RawTransaction.execute(
+            "PRAGMA cache_spill = OFF; PRAGMA cache_size = \(former)", on: connection)
+    }
+
+    private static func isLogging(_ connection: OpaquePointer) throws -> Bool {
+        let mode = try Statement("PRAGMA journal_mode", on: connection)
+        return try mode.step() && mode.text(0) == "wal"
     }
 }
