@@ -29,6 +29,8 @@ struct WrongArgumentTests {
     }
 
     private static let direct = ["--direct"]
+    /// A folder that is not there: with right names all around it nothing is made.
+    private static let nowhere = "dir:/nonexistent/remote"
 
     /// All commands but those that start or ask a daemon, read the standard input or write the user's
     /// files: demo, metrics, serve, key identity.
@@ -42,10 +44,10 @@ struct WrongArgumentTests {
         Form("purge", "DB", options: direct),
         Form("revert", "DB", "1"), Form("restore", "DB", "Album/1"),
         Form("show", "DB", "Album/348"), Form("diff", "DB", "1"), Form("blame", "DB", "Album/348"),
-        Form("remote add", "DB", "origin", "dir:/"), Form("remote list", "DB"),
+        Form("remote add", "DB", "origin", nowhere), Form("remote list", "DB"),
         Form("remote remove", "DB", "origin"), Form("remote members", "DB"),
         Form("remote name", "DB", "kiosk", free: [1]), Form("push", "DB", "origin"),
-        Form("pull", "DB", "origin"), Form("sync", "DB", "origin"), Form("clone", "dir:/", "DB"),
+        Form("pull", "DB", "origin"), Form("sync", "DB", "origin"), Form("clone", nowhere, "DB"),
         Form("upgrade", "DB"), Form("conflicts list", "DB"), Form("conflicts show", "DB", "1"),
         Form("conflicts resolve", "DB", "1"), Form("policy", "DB", "Album"),
         Form("key make", "DB"), Form("key show", "DB"),
