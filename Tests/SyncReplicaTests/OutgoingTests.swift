@@ -326,7 +326,7 @@ struct OutgoingTests {
         func notedSums() async throws -> [ReplicaID: [UInt8]] { [:] }
     }
 
-    @Test("a server that lists batches without end is given up", .timeLimit(.minutes(1)))
+    @Test("a server that lists batches without end is given up", .timeLimit(.minutes(5)))
     func endless() async throws {
         let a = try store("a.db")
         let other = try a.copy(at: folder.file("b.db")).replica
