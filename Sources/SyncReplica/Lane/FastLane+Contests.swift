@@ -159,7 +159,7 @@ extension FastLane {
         let shown = contest.shown.map { stored[$0 - contest.kept.lowerBound] } ?? arriving
         for (dot, fields) in (stored + [arriving]).sorted(by: { $0.0 < $1.0 })
         where try dot != shown.0 && !RecordCoding.areEqual(fields, shown.1) {
-            try storage.conflicts.open(
+            try storage.conflicts.writeOpen(
                 .init(
                     id: VersionID(arrival.uid, cell: contest.cell, dot: dot),
                     entity: arrival.entity, reason: .lost, value: fields, key: arrival.shownKey,

@@ -105,17 +105,8 @@ extension LocalLane {
         }
         // Two reals of different bytes may be equal: 0 and -0.
         if isSame || fields.bytes[range.lowerBound] != 2 && range.count <= 9 { return isSame }
-        var (new, old) = (
-            ByteReader(Array(fields.bytes[range])),
-            ByteReader(Array(stored[cell.fields..<cell.end]))
-        )
-        while !new.isAtEnd, !old.isAtEnd {
-            let (left, right) = (
-                try RecordCoding.field(from: &new), try RecordCoding.field(from: &old)
-            )
-            guard left == right else { return false }
-        }
-        return new.isAtEnd && old.isAtEnd
+        return try RecordCoding.areEqual(
+            Array(fields.bytes[range]), Array(stored[cell.fields..<cell.end]))
     }
 
     /// What an unresolved object names is not referred to, neither before nor after: whether it is

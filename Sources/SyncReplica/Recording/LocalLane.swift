@@ -181,13 +181,7 @@ final class LocalLane {
         guard cells != 0 else { return }
         try requireUntroubledTargets()
         let newest = appendChanged(cells, of: row)
-        try replaceSum(of: uid, entity)
-        try storage.marks.remove(from: CollectionOfOne(uid))
-        objects.update.bind(id, at: 1)
-        objects.update.bind(firstPosition + Int64(newest), at: 2)
-        objects.update.bind(record.bytes, at: 3)
-        try objects.update.run()
-        count += 1
+        try replaceRecord(of: uid, entity, id: id, newest: newest, by: objects.update)
     }
 
     /// Ends the object of a row that is gone.
@@ -201,14 +195,8 @@ final class LocalLane {
         try requireGone(key, entity)
         try requireUntroubledTargets()
         appendDeleted(by: deleter)
-        try replaceSum(of: uid, entity)
-        try storage.marks.remove(from: CollectionOfOne(uid))
-        objects.delete.bind(id, at: 1)
-        objects.delete.bind(firstPosition + Int64(deleter), at: 2)
-        objects.delete.bind(record.bytes, at: 3)
-        try objects.delete.run()
+        try replaceRecord(of: uid, entity, id: id, newest: deleter, by: objects.delete)
         if entity.isPrivate { storage.objects.noteReservation() }
-        count += 1
     }
 
     /// Ends the life of an object and begins the next one.
@@ -224,13 +212,7 @@ final class LocalLane {
         try requireUntroubledTargets()
         try read(key, entity)
         let newest = appendRecreated(row, entity)
-        try replaceSum(of: uid, entity)
-        try storage.marks.remove(from: CollectionOfOne(uid))
-        objects.update.bind(id, at: 1)
-        objects.update.bind(firstPosition + Int64(newest), at: 2)
-        objects.update.bind(record.bytes, at: 3)
-        try objects.update.run()
-        count += 1
+        try replaceRecord(of: uid, entity, id: id, newest: newest, by: objects.update)
     }
 
     private func insert(_ row: Int, _ entity: StatedEntity, _ key: [Value]) throws {
@@ -258,12 +240,25 @@ final class LocalLane {
         count += 1
     }
 
-    private func replaceSum(of uid: ObjectUID, _ entity: StatedEntity) throws {
-        guard storage.totals.isKept(entity.position) else { return }
-        sums[entity.position] &-= try stored.withUnsafeBytes {
-            try item.hash($0, of: uid, entity: entity.position)
+    /// Stores `record` in the place of `stored`.
+    /// - Parameters:
+    ///   - newest: the position of the newest transaction in it.
+    ///   - statement: takes the id, the place in the merge order and the record.
+    private func replaceRecord(
+        of uid: ObjectUID, _ entity: StatedEntity, id: Int64, newest: Int, by statement: Statement
+    ) throws {
+        if storage.totals.isKept(entity.position) {
+            sums[entity.position] &-= try stored.withUnsafeBytes {
+                try item.hash($0, of: uid, entity: entity.position)
+            }
+            try addSum(of: uid, entity)
         }
-        try addSum(of: uid, entity)
+        try storage.marks.remove(from: CollectionOfOne(uid))
+        statement.bind(id, at: 1)
+        statement.bind(firstPosition + Int64(newest), at: 2)
+        statement.bind(record.bytes, at: 3)
+        try statement.run()
+        count += 1
     }
 
     private func addSum(of uid: ObjectUID, _ entity: StatedEntity) throws {

@@ -43,15 +43,12 @@ final class MergeSession {
         try RawTransaction.execute("PRAGMA cache_spill = OFF", on: connection)
     }
 
-    /// The page cache of a merge: identities are random, so that a few thousand pages of their
-    /// index are written repeatedly. With a smaller cache they are read from the WAL each time.
-    private static let cacheKibibytes = 32_768
-
-    /// Enlarges the page cache for a merge, until ``narrowCache()``.
+    /// Keeps the page cache of a transaction (``SpillingCache``) for the next ones, until
+    /// ``narrowCache()``.
     /// - Throws: SQLite errors.
     func widenCache() throws {
         try RawTransaction.execute(
-            "PRAGMA cache_size = -\(Self.cacheKibibytes)", on: connection)
+            "PRAGMA cache_size = -\(SpillingCache.kibibytes)", on: connection)
     }
 
     /// Restores the size of the page cache, and releases its memory.

@@ -7,8 +7,9 @@ import SyncValues
 /// SQLite changes how a cache spills between two transactions only: this begins before one, and
 /// ends after it.
 struct SpillingCache {
-    /// The cache meanwhile: identities are random, and so are the pages of their index.
-    private static let kibibytes: Int64 = 32_768
+    /// The cache meanwhile: identities are random, so that a few thousand pages of their index are
+    /// written repeatedly. With a smaller cache they are read from the WAL each time.
+    static let kibibytes = 32_768
 
     private let connection: OpaquePointer
     /// The size of the cache before; nil: the database has no WAL.

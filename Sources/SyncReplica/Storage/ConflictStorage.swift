@@ -330,7 +330,7 @@ final class ConflictStorage {
     /// - Parameters:
     ///   - fields: what its row shows in the cell, as ``encoded(_:)`` makes them.
     ///   - number: the local transaction that is being written.
-    func open(
+    func writeOpen(
         _ entry: Entry, showing fields: [UInt8], schema: MergeSchema, number: Int64
     ) throws {
         try write(entry, with: insert, schema: schema, number: number)
