@@ -162,9 +162,15 @@ final class StoreRegistry: Sendable {
     func reassign(_ moved: ExactMap<UInt32>) {
         guard let workers else { return }
         for (path, owner) in moved {
+            // It asks the file system, which does not belong into the lock.
+            let own =
+                owner == geteuid()
+                ? StoreHub(
+                    Configuration.StoreEntry(path: path), path: path, environment: environment)
+                : nil
             let (former, new) = state.withLock { state -> (StoreHub?, StoreHub?) in
                 let former = state.hubs[path]
-                if owner != geteuid() {
+                guard let own else {
                     workers.give(path, to: owner, entry: former?.entry)
                     state.hubs[path] = nil
                     return (former, nil)
@@ -172,9 +178,9 @@ final class StoreRegistry: Sendable {
                 guard former == nil, !state.isStopped, let former = workers.release(path) else {
                     return (nil, nil)
                 }
-                let new = StoreHub(former.entry, path: path, environment: environment)
-                state.hubs[path] = new
-                return (nil, new)
+                _ = own.adopt(former.entry)
+                state.hubs[path] = own
+                return (nil, own)
             }
             former?.close(Self.moved(path))
             new?.open()
