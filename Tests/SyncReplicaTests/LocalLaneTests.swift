@@ -151,6 +151,30 @@ struct LocalLaneTests {
         #expect(try one.replica.sums == two.replica.sums)
     }
 
+    /// `AssemblyLimit.memory` is 20,000 changes.
+    @Test("a transaction that is too large to be assembled in memory reaches the others")
+    func largeTransaction() throws {
+        let folder = try TemporaryFolder()
+        let (one, two) = try TestStore.pair(
+            in: folder, schema: Self.schema, usesLocalLane: true)
+        try one.run(
+            """
+            WITH n(i) AS (VALUES (3) UNION ALL SELECT i + 1 FROM n WHERE i < 21000)
+            INSERT INTO range SELECT i, i, i FROM n
+            """)
+        try TestStore.sync(one, two)
+        try one.run(
+            """
+            BEGIN; UPDATE range SET high = high + 1; UPDATE range SET low = 0 WHERE id % 7 = 0;
+            DELETE FROM range WHERE id % 10 = 3; INSERT INTO range VALUES (13, 1, 2); COMMIT
+            """)
+        try TestStore.sync(one, two)
+        #expect(one.replica.tally.statementRefusals == [:])
+        #expect(one.replica.tally.regionObjects == 0)
+        #expect(try one.dump() == two.dump())
+        #expect(try one.replica.sums == two.replica.sums)
+    }
+
     /// Compares both ways after statements, of which the part before a bar is stated first.
     private static func tally(after sql: String) throws -> MergeTally {
         let folder = try TemporaryFolder()
