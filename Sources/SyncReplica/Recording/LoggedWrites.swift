@@ -5,8 +5,8 @@ import SyncValues
 /// What several transactions wrote, by row: the same as ``CommitConsolidation`` where no key is
 /// changed, or used more than once again after a delete.
 ///
-/// Arrays without an object for each row: some 90 bytes for a row with a number for a key that one
-/// transaction wrote, with the index by key and its identity in ``LocalLane``.
+/// Arrays without an object for each row: 110 bytes for a row with a number for a key that one
+/// transaction wrote, measured with its identity in ``LocalLane`` and its place in the header.
 struct LoggedWrites {
     private struct Row {
         /// The key, where it is one integer; else its place in ``LoggedWrites/keys``.

@@ -86,7 +86,7 @@ struct FileWatch {
         return .stopped
     }
 
-    /// A name that the store does not know would wait for ever.
+    /// A name that the store does not know would wait forever.
     /// - Throws: `unknownEntity`.
     private func checkNames(in store: Store) throws {
         var query = choice.filter
