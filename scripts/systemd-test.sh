@@ -81,11 +81,21 @@ journalctl -u syncd --no-pager -o cat | grep -q "syncd.yaml:2" || fail "no line 
 ok "reload, and a wrong configuration changes nothing"
 printf 'stores:\n  - path: %s\n' $store > /etc/syncd/syncd.yaml
 
-# Clients through restarts: each call is answered.
-( for _ in $(seq 30); do call >/dev/null || { echo refused; exit 1; }; sleep 0.05; done ) & clients=$!
-sleep 0.5; systemctl restart syncd; sleep 0.5; kill -9 "$(show MainPID)"
+# Clients through restarts: each call is answered, as nobody is told to go away before the stop.
+clients() { # clients COMMAND...: 30 calls, each by COMMAND
+    for _ in $(seq 30); do "$@" >/dev/null || { echo refused; exit 1; }; sleep 0.02; done
+}
+( clients call ) & clients=$!
+for _ in 1 2 3; do sleep 0.2; systemctl restart syncd; done
 wait $clients || fail "a client was refused during restarts"
-ok "clients connect through restart and kill -9"
+ok "clients are answered through restarts"
+
+# Killed, the daemon may have had a call that it cannot answer any more. Who calls again is answered.
+call_again() { call || call; }
+( clients call_again ) & clients=$!
+sleep 0.5; kill -9 "$(show MainPID)"
+wait $clients || fail "a client was refused after kill -9"
+ok "clients connect through kill -9"
 wait_for 10 "kill -9: restart" bash -c '[ "$(systemctl show syncd -p ActiveState --value)" = active ]'
 [ "$(show NRestarts)" -ge 1 ] || fail "kill -9: not restarted"
 ok "kill -9: restarted"

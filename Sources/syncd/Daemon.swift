@@ -33,6 +33,9 @@ struct Daemon: Sendable {
     /// How often stores that could not be opened are tried again.
     private static let retryInterval: TimeAmount = .seconds(1)
 
+    /// How long a stop waits for calls that are under way.
+    private static let answerMax = Duration.seconds(1)
+
     let configuration: Configuration
     /// Reads the configuration again.
     let reread: @Sendable () throws -> Configuration
@@ -70,7 +73,7 @@ struct Daemon: Sendable {
         try await serve(parts, until: signals)
         for timer in timers { timer.cancel() }
         ServiceManager.stopping()
-        await parts.server.stop()
+        await parts.server.stop(answeringFor: Self.answerMax)
         await parts.metrics.stop()
         await parts.workers?.stop()
         try await parts.pool.run(for: geteuid()) { parts.registry.stop() }

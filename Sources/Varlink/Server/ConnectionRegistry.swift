@@ -26,6 +26,8 @@ final class ConnectionRegistry: Sendable {
 
     var count: Int { state.withLock { $0.connections.count } }
 
+    var open: [ServerConnection] { state.withLock { Array($0.connections.values) } }
+
     /// Adds a connection.
     ///
     /// - Returns: nil, or why it is refused.

@@ -57,12 +57,15 @@ public final class ReplyStream: Sendable {
     private let queuedBytesMax: Int
     /// The caller expects no reply.
     let isMuted: Bool
+    /// The caller expects more than one.
+    let isContinuing: Bool
     private let state = Mutex(State())
 
     init(connection: ServerConnection, call: IncomingCall, queuedBytesMax: Int) {
         eventLoop = connection.channel.eventLoop
         peer = call.peer
         isMuted = call.oneway
+        isContinuing = call.more
         self.connection = connection
         self.queuedBytesMax = queuedBytesMax
     }

@@ -29,6 +29,10 @@ final class ServerConnection: ChannelDuplexHandler, @unchecked Sendable {
     private var isProcessing = false
     private var isClosed = false
     private var inputEnded = false
+    /// The server stops: the connection ends when it has answered.
+    private var isFinishing = false
+    /// Nothing but what was written before is done.
+    private var isClosing = false
     private var isReadWanted = false
     private var partialMessage: (timeout: Scheduled<Void>, messagesBefore: Int)?
     private var messages = 0
@@ -132,6 +136,17 @@ extension ServerConnection {
         channel.close(promise: nil)
     }
 
+    /// Ends the connection once its calls are answered; before its first call it waits for one.
+    /// Streams end at once. Any thread.
+    func finish() {
+        channel.eventLoop.execute { [self] in
+            guard !isFinishing, !isClosed else { return }
+            isFinishing = true
+            if case .streaming(let stream, _) = state, stream.isContinuing { return close() }
+            process()
+        }
+    }
+
     private var isReadingPaused: Bool {
         guard framer.bufferedBytes > service.limits.pipelinedBytesMax else { return false }
         if case .idle = state { return !channel.isWritable }
@@ -182,7 +197,7 @@ extension ServerConnection {
 
     /// Runs calls until one is asynchronous or none is left. Called after every change of state.
     private func process() {
-        guard !isProcessing else { return }
+        guard !isProcessing, !isClosing || isClosed else { return }
         isProcessing = true
         var needsFlush = false
         do {
@@ -208,10 +223,25 @@ extension ServerConnection {
         if needsFlush { flush() }
         guard !isClosed else { return }
         watchPartialMessage()
-        if inputEnded, isIdle, channel.isWritable {
-            context?.close(promise: nil)
+        if hasAnsweredAll {
+            closeWhenWritten()
         } else {
             resumeReading()
+        }
+    }
+
+    /// No call is under way, and none will come.
+    private var hasAnsweredAll: Bool {
+        guard isIdle, channel.isWritable else { return false }
+        return inputEnded || isFinishing && messages > 0 && framer.bufferedBytes == 0
+    }
+
+    /// What the socket did not accept yet would be dropped with the channel.
+    private func closeWhenWritten() {
+        guard !isClosing, let context else { return }
+        isClosing = true
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer())).whenComplete { [channel] _ in
+            channel.close(promise: nil)
         }
     }
 

@@ -23,6 +23,9 @@ public final class VarlinkServer: Sendable {
     /// Connections that the kernel queues until they are accepted.
     private static let backlog: CInt = 1024
 
+    /// How often a server that stops looks for connections that came late.
+    private static let finishInterval = Duration.milliseconds(5)
+
     private struct State {
         var listeners: [(channel: any Channel, socket: ListeningSocket?)] = []
         var isStopped = false
@@ -100,7 +103,12 @@ public final class VarlinkServer: Sendable {
 
     /// Stops listening, removes the sockets' files that this server made, and closes every
     /// connection. Running handlers are cancelled. May be called more than once.
-    public func stop() async {
+    ///
+    /// - Parameter time: how long calls are still answered: those that are under way, and the first
+    ///   of a client that was accepted and has not called yet, which cannot know that it came late.
+    ///   Clients that connect to an inherited socket meanwhile are left to the next server.
+    ///   Streams, and connections that have been answered, are closed at once.
+    public func stop(answeringFor time: Duration = .zero) async {
         let listeners = state.withLock { state in
             defer { state.listeners = [] }
             state.isStopped = true
@@ -108,10 +116,26 @@ public final class VarlinkServer: Sendable {
         }
         for listener in listeners {
             listener.socket?.unlinkFile()
-            try? await listener.channel.close()
+            // Closed now, the channel would close what it has accepted in this instant, too.
+            // On a socket of our own, what waits has no other server to wait for.
+            guard time > .zero, listener.socket == nil else { continue }
+            try? await listener.channel.setOption(.autoRead, value: false).get()
         }
+        if time > .zero { await answer(for: time) }
+        for listener in listeners { try? await listener.channel.close() }
         for connection in registry.stop() {
             try? await connection.channel.close()
+        }
+    }
+
+    /// Lets connections end by themselves, each when it has answered.
+    private func answer(for time: Duration) async {
+        let end = ContinuousClock.now + time
+        // What a listener has accepted is on its way to the loop of its connection.
+        for loop in group.makeIterator() { try? await loop.submit {}.get() }
+        while registry.count > 0, ContinuousClock.now < end {
+            for connection in registry.open { connection.finish() }
+            try? await Task.sleep(for: Self.finishInterval)
         }
     }
 
