@@ -100,7 +100,8 @@ struct BatchMerge {
         beside lane: ChangesBeside? = nil
     ) throws {
         var (delta, unknown) = batch.resolved(in: schema.merge)
-        delta = delta.adding(batch.defaults(in: schema.merge))
+        let defaults = batch.defaults(in: schema.merge)
+        delta = delta.adding(defaults.facts)
         if let lane { delta = delta.leavingOut(lane.objects) }
         // Before the headers are appended: their facts are not merged yet.
         let loader = try RegionLoader(storage)
@@ -119,6 +120,7 @@ struct BatchMerge {
             guard state.merge(delta) else {
                 throw SyncError(.internalFault, "a batch that fits does not fit its region")
             }
+            state.fill(defaults.remainders.filter { !merged.covers($0.dot) })
         }
         try verifier?.verify(result)
     }

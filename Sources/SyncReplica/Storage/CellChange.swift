@@ -54,10 +54,16 @@ struct CellChange {
 }
 
 extension ObjectRecord {
-    /// Versions of a column that did not exist: one for each insert. A deleted object has no insert
-    /// fact any more, but the insert wrote the key; where the key is no property, the first
-    /// remaining version is used.
+    /// Versions of a column that did not exist: one for each insert, also where several replicas
+    /// inserted one row, or one deleted it and inserted it again, which wrote all of it. A deleted
+    /// object has no insert fact any more, but the insert wrote the key; where the key is no
+    /// property, the first remaining version is used.
     fileprivate func firstVersions(keyCell: Int?) -> [Version] {
+        let inserts = life.filter { life in
+            life.kind == .created
+                || life.kind == .revived
+                    && cells.allSatisfy { $0.contains { $0.dot == life.dot } }
+        }
         var dots: [Int: Dot] = [:]
         for version in cells.joined() {
             dots[version.incarnation] = min(dots[version.incarnation] ?? version.dot, version.dot)
@@ -65,9 +71,10 @@ extension ObjectRecord {
         for version in keyCell.map({ cells[$0] }) ?? [] {
             dots[version.incarnation] = version.dot
         }
-        for life in life where life.kind == .created { dots[life.incarnation] = life.dot }
-        return dots.sorted { $0.key < $1.key }.map {
-            Version($0.value, incarnation: $0.key, value: [])
+        for insert in inserts { dots[insert.incarnation] = nil }
+        let firsts = dots.map { ($0.value, $0.key) } + inserts.map { ($0.dot, $0.incarnation) }
+        return firsts.sorted { ($0.1, $0.0) < ($1.1, $1.0) }.map {
+            Version($0.0, incarnation: $0.1, value: [])
         }
     }
 }
