@@ -4,7 +4,8 @@ import SyncMerge
 struct CollectionSurvey {
     /// Marked objects that a kept object, an alias or a kept fact refers to.
     private(set) var needed: Set<ObjectUID> = []
-    /// Transactions of stored facts and of conflicts.
+    /// Transactions of stored facts, of conflicts and of statements of schemas: what these had
+    /// seen tells which of them are concurrent.
     private(set) var used: Set<Dot> = []
     /// Stored facts.
     private(set) var factCount = 0
@@ -42,5 +43,7 @@ struct CollectionSurvey {
             if needed.insert(uid).inserted { work += names[uid] ?? [] }
         }
         used.formUnion(try storage.conflicts.dots())
+        used.formUnion(try storage.schemas.statements().map(\.dot))
+        used.formUnion(try storage.schemas.former().compactMap(\.dot))
     }
 }

@@ -49,6 +49,10 @@ struct SchemaRecording {
 
     /// States what this replica and others stated at the same time as one. It has seen all of them,
     /// and replicas that merge the same ones state the same: the exchange ends.
+    ///
+    /// Where that is what the newest of them says, its replica states it again if a new replica
+    /// would take it otherwise: that one does not know what was before, and takes what one of them
+    /// has dropped for what another one has made.
     /// - Throws: SQLite errors.
     /// - Complexity: O(replicas), and O(schemas) where there are such.
     func mergeConcurrent() throws {
@@ -56,13 +60,17 @@ struct SchemaRecording {
         guard try concurrent.areConcurrent(with: own), let newest = try concurrent.newest() else {
             return
         }
-        try state(newest.content)
+        let isPlain =
+            try newest.dot.replica != own
+            || concurrent.newest(isNew: true)?.content.hash == newest.content.hash
+        try state(newest.content, again: !isPlain)
     }
 
     /// What an older one has is stated again: a change that was taken back is a change.
-    private func state(_ content: SchemaContent) throws {
+    /// - Parameter again: also what the newest statement says already.
+    private func state(_ content: SchemaContent, again: Bool = false) throws {
         let newest = try schemas.all().newest
-        if newest?.content.hash == content.hash { return }
+        if !again, newest?.content.hash == content.hash { return }
         try write(content, at: try carrier(), revision: (newest?.revision ?? 0) + 1)
     }
 
@@ -70,7 +78,8 @@ struct SchemaRecording {
         guard content.encoded.count <= SchemaContent.bytesMax else { return }
         try schemas.write(
             SchemaRecord(
-                dot, revision: revision, time: transaction.environment.wall(), content: content))
+                dot, revision: revision, time: transaction.environment.wall(), content: content),
+            newestSent: try transaction.newestSent())
     }
 
     private func newestOwn() throws -> Int64 { try storage.headers.vector()[own] }

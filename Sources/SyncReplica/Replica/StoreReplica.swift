@@ -300,6 +300,8 @@ extension StoreReplica: Replica {
                     storage: transaction.storage, identity: session.identity,
                     schema: try session.schemaStatements(of: transaction.schema),
                     schemas: isMisleading ? [] : known,
+                    formerSchemas: isMisleading
+                        ? [] : try transaction.storage.schemas.formerRecords(),
                     policies: policies == MergePolicies() ? "" : try policies.json(),
                     names: try NameStorage(session.connection).read().foreign
                         .sent(with: transaction.schema.names))

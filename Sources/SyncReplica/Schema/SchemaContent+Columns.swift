@@ -3,7 +3,8 @@ import SyncStorage
 
 extension SchemaContent {
     /// This schema with the columns that another one has besides, in tables whose texts both have
-    /// changed; and without those that the other one has dropped.
+    /// changed; and without those that the other one has dropped, of which it knows then that they
+    /// were.
     ///
     /// Only columns that SQLite adds to a table with rows are taken over: what else differs in the
     /// two texts is as it is here. So of two texts that add a column each both columns are kept.
@@ -26,6 +27,7 @@ extension SchemaContent {
             guard SQLName.isEqual(own.entity, to: foreign.entity),
                 var text = TableText(object.sql), let others = TableText(theirs.sql)
             else { continue }
+            let former = own
             let present = Set(text.columns.map { SQLName.folded(own.identity(of: $0)) })
             for column in text.columns where foreign.hasDropped(own.identity(of: column)) {
                 let identity = own.identity(of: column)
@@ -39,7 +41,11 @@ extension SchemaContent {
                 else { continue }
                 if !SQLName.isEqual(identity, to: column) { own.columns[identity] = column }
             }
-            guard text.sql != object.sql else { continue }
+            for case (let identity, nil) in foreign.columns
+            where !present.contains(SQLName.folded(identity)) && !own.knows(identity) {
+                own.columns[identity] = .some(nil)
+            }
+            guard text.sql != object.sql || own != former else { continue }
             joined.objects[place].sql = text.sql
             joined.names?.removeAll { $0.entity == own.entity }
             joined.names?.append(own)
@@ -69,6 +75,11 @@ extension EntityNames {
     func name(of identity: String) -> String? {
         let named = columns.first { SQLName.isEqual($0.key, to: identity) }
         return named.map(\.value) ?? identity
+    }
+
+    /// Whether this says what a column is called, or that it was dropped.
+    func knows(_ identity: String) -> Bool {
+        columns.keys.contains { SQLName.isEqual($0, to: identity) }
     }
 
     /// Whether a column was dropped.

@@ -23,6 +23,8 @@ struct OutgoingBatches {
     let schema: [String]
     /// What replicas state of their schemas.
     let schemas: [SchemaRecord]
+    /// What they stated before.
+    let formerSchemas: [SchemaRecord]
     /// The merge policies as JSON; empty: the defaults.
     let policies: String
     /// What entities and columns are called here that have another identity.
@@ -82,11 +84,20 @@ struct OutgoingBatches {
             entities: entities, transactions: [], facts: [])
         batch.names = names
         batch.extras.policies = policies
-        batch.schemas = schemas.filter {
-            from.isEmpty || !from.covers($0.dot) && upTo.covers($0.dot)
-        }
+        batch.schemas = from.isEmpty ? schemas : statements(from: from, upTo: upTo)
         if from.isEmpty || !batch.schemas.isEmpty { batch.extras.schema = schema }
         return batch
+    }
+
+    /// The newest statement of each replica among the transactions of a batch. Who has merged these
+    /// has to know it, also where it is not the newest any more.
+    private func statements(from: VersionVector, upTo: VersionVector) -> [SchemaRecord] {
+        let sent = (schemas + formerSchemas).filter {
+            !from.covers($0.dot) && upTo.covers($0.dot)
+        }
+        return sent.filter { record in
+            !sent.contains { $0.dot.replica == record.dot.replica && record.isOlder(than: $0) }
+        }
     }
 
     /// Puts parts together to batches: each has as many as the limits allow, and one at least.

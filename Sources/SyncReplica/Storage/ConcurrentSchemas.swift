@@ -19,13 +19,14 @@ struct ConcurrentSchemas {
     }
 
     /// The newest statement, with the schema of the store for its content; nil: none is known.
+    /// - Parameter isNew: as a new replica takes it, which does not know what was before.
     /// - Throws: SQLite errors; as ``SchemaStorage/all()``.
     /// - Complexity: O(bytes of the schemas)
-    func newest() throws -> SchemaRecord? {
+    func newest(isNew: Bool = false) throws -> SchemaRecord? {
         let known = try schemas.all()
         guard var newest = known.newest else { return nil }
         for record in try Self.heads(of: known, isKnown: isKnown(_:to:)).reversed() {
-            let base = try self.base(of: record, newest, among: known) ?? [:]
+            let base = try isNew ? [:] : self.base(of: record, newest, among: known) ?? [:]
             newest.content = newest.content.stated(over: record.content, since: base)
         }
         return newest
@@ -63,33 +64,73 @@ struct ConcurrentSchemas {
     /// Whether the replica of a statement had merged another one when it made its own.
     /// - Throws: SQLite errors.
     func isKnown(_ own: SchemaRecord, to other: SchemaRecord) throws -> Bool {
-        try isKnown(own.dot, revision: own.revision, to: other)
+        try isKnown(Stated(own), to: Stated(other))
     }
 
     /// What was collected is older than all that is merged now: the order of the revisions has to
     /// do.
-    private func isKnown(
-        _ dot: Dot, revision: Int64, to other: SchemaRecord
-    ) throws -> Bool {
-        if dot.replica == other.dot.replica { return revision <= other.revision }
+    private func isKnown(_ one: Stated, to other: Stated) throws -> Bool {
+        if one.dot.replica == other.dot.replica { return one.revision <= other.revision }
         guard let header = try headers.details(other.dot)?.header else {
-            return revision < other.revision
+            return one.revision < other.revision
         }
-        return header.seen.covers(dot)
+        return header.seen.covers(one.dot)
     }
 
-    /// The marks of the newest statement that the replicas of two others had seen.
+    // MARK: What was before
+
+    /// A statement, with the marks of its content.
+    private struct Stated {
+        let dot: Dot
+        let revision: Int64
+        var marks: SchemaMarks = [:]
+
+        init(_ record: SchemaRecord) { (dot, revision) = (record.dot, record.revision) }
+
+        init(_ dot: Dot, revision: Int64, marks: SchemaMarks) {
+            (self.dot, self.revision, self.marks) = (dot, revision, marks)
+        }
+
+        func isSame(as other: Stated) -> Bool { (dot, revision) == (other.dot, other.revision) }
+
+        static func isOlder(_ one: Stated, _ other: Stated) -> Bool {
+            (one.revision, one.dot) < (other.revision, other.dot)
+        }
+    }
+
+    /// The marks of what the replicas of two statements had both seen; nil: nothing that is kept.
     private func base(
         of first: SchemaRecord, _ second: SchemaRecord, among known: [SchemaRecord]
     ) throws -> SchemaMarks? {
         let former = try schemas.former().compactMap { former in
-            former.dot.map { ($0, former.revision, former.marks) }
+            former.dot.map { Stated($0, revision: former.revision, marks: former.marks) }
         }
-        let present = known.filter { $0 != first && $0.dot != second.dot }
-            .map { ($0.dot, $0.revision, $0.content.marks) }
-        return try (former + present).filter { dot, revision, _ in
-            try isKnown(dot, revision: revision, to: first)
-                && isKnown(dot, revision: revision, to: second)
-        }.max { ($0.1, $0.0) < ($1.1, $1.0) }?.2
+        let present = known.filter { $0 != first && $0.dot != second.dot }.map {
+            Stated($0.dot, revision: $0.revision, marks: $0.content.marks)
+        }
+        return try base(of: Stated(first), Stated(second), among: former + present)
+    }
+
+    /// Of what both had seen, the newest statement; of several of the same time what they say
+    /// together, since what the two of them had seen: what one of those says and another one does
+    /// not know yet was not dropped.
+    private func base(
+        of first: Stated, _ second: Stated, among all: [Stated]
+    ) throws -> SchemaMarks? {
+        let seen = try all.filter {
+            try !$0.isSame(as: first) && !$0.isSame(as: second) && isKnown($0, to: first)
+                && isKnown($0, to: second)
+        }
+        let last = try seen.filter { one in
+            try !seen.contains { try !$0.isSame(as: one) && isKnown(one, to: $0) }
+        }.sorted { Stated.isOlder($1, $0) }
+        guard let newest = last.first else { return seen.max(by: Stated.isOlder)?.marks }
+        return try last.dropFirst().reduce(into: newest.marks) { marks, other in
+            let before = try base(of: newest, other, among: seen) ?? [:]
+            for key in Set(marks.keys).union(other.marks.keys)
+            where marks[key] == before[key] {
+                marks[key] = other.marks[key]
+            }
+        }
     }
 }

@@ -56,9 +56,11 @@ struct SchemaStorage {
     }
 
     /// Stores what a replica states, in place of what it stated before.
+    /// - Parameter newestSent: of what this replica states, the newest transaction that another one
+    ///   may have. Beyond it nobody has the former statement, whatever has its transaction later.
     /// - Throws: SQLite errors.
-    func write(_ record: SchemaRecord) throws {
-        try remember(besides: record)
+    func write(_ record: SchemaRecord, newestSent: Int64 = .max) throws {
+        try remember(besides: record, newestSent: newestSent)
         try Statement(
             """
             INSERT INTO syncd_schema(replica, number, revision, time, hash, content)
@@ -102,6 +104,10 @@ struct SchemaStorage {
         fileprivate let number: Int64
         let revision: Int64
         let marks: SchemaMarks
+        fileprivate var time: Int64?
+        /// The encoded schema, for replicas that get its transaction without that of the next
+        /// statement: what they merge says that they know it. Nil where there was no room.
+        fileprivate var content: Data?
 
         /// The transaction that it was sent with; nil for what cannot be read.
         var dot: Dot? {
@@ -113,6 +119,9 @@ struct SchemaStorage {
     /// comparing with one that both had seen.
     private static let formerMax = 16
 
+    /// Bytes of the schemas that are kept with them.
+    private static let formerBytesMax = 1 << 20
+
     /// The former statements, the last one at the end.
     /// - Throws: SQLite errors; `DecodingError`.
     func former() throws -> [Former] {
@@ -120,14 +129,33 @@ struct SchemaStorage {
         return try JSONDecoder().decode([Former].self, from: Data(json.utf8))
     }
 
+    /// Those of the former statements that can be sent.
+    /// - Throws: as ``former()`` and ``all()``.
+    func formerRecords() throws -> [SchemaRecord] {
+        try former().compactMap { former in
+            guard let dot = former.dot, let time = former.time, let content = former.content else {
+                return nil
+            }
+            return SchemaRecord(
+                dot, revision: former.revision, time: time,
+                content: try SchemaContent(Array(content)))
+        }
+    }
+
     /// Keeps what a replica stated before. One that was never sent was seen by no other replica.
-    private func remember(besides record: SchemaRecord) throws {
+    private func remember(besides record: SchemaRecord, newestSent: Int64) throws {
         let last = try all().first { $0.dot.replica == record.dot.replica }
-        guard let last, last.dot != record.dot else { return }
+        guard let last, last.dot != record.dot, last.dot.number <= newestSent else { return }
         let kept = Former(
             replica: last.dot.replica.description, number: last.dot.number,
-            revision: last.revision, marks: last.content.marks)
-        let all = Array((try former() + [kept]).suffix(Self.formerMax))
+            revision: last.revision, marks: last.content.marks, time: last.time,
+            content: Data(last.content.encoded))
+        var all = Array((try former() + [kept]).suffix(Self.formerMax))
+        var bytes = 0
+        for place in all.indices.reversed() {
+            bytes += all[place].content?.count ?? 0
+            if bytes > Self.formerBytesMax { all[place].content = nil }
+        }
         let json = String(decoding: try Self.encoder.encode(all), as: UTF8.self)
         try settings.set(.schemas, to: .text(json))
     }

@@ -1,0 +1,161 @@
+import SyncTesting
+import Testing
+
+@testable import SyncCore
+@testable import SyncMerge
+@testable import SyncReplica
+@testable import SyncValues
+
+/// What two schemas of the same time were before: what one of them has dropped is told from what
+/// the other one has made.
+@Suite("What concurrent schemas were before")
+struct SchemaBaseTests {
+    private let folder: TemporaryFolder
+    private let a: TestStore
+    private let b: TestStore
+    private let c: TestStore
+
+    init() throws {
+        let folder = try TemporaryFolder()
+        let a = try TestStore(
+            folder.file("a.db"),
+            schema: "CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT); "
+                + "INSERT INTO item VALUES (1, 'x')")
+        try a.replica.startSigning()
+        func clone(_ name: String) throws -> TestStore {
+            let path = folder.file(name)
+            return try TestStore(path, StoreReplica.clone(at: path, from: a.replica.export()))
+        }
+        let (b, c) = (try clone("b.db"), try clone("c.db"))
+        try TestStore.sync(a, b, c)
+        (self.folder, self.a, self.b, self.c) = (folder, a, b, c)
+    }
+
+    private func state(_ store: TestStore, _ sql: String) throws {
+        try store.run(sql)
+        _ = try store.replica.vector
+    }
+
+    private func expect(
+        _ names: Set<String>, at stores: TestStore..., location: SourceLocation = #_sourceLocation
+    ) throws {
+        for store in stores {
+            let content = try #require(try store.replica.storeSchema()).content
+            #expect(Set(content.objects.map(\.name)) == names, sourceLocation: location)
+        }
+    }
+
+    /// Merges what has the transactions of a replica up to a number, and nothing of the next ones.
+    private func pull(_ store: TestStore, from other: TestStore, upTo number: Int64) throws {
+        let batches = try other.replica.batches(since: store.replica.vector, factsMax: 1)
+        for bytes in batches {
+            let batch = try BatchDecoder.decode(bytes)
+            if batch.upTo[other.replica.replicaID] > number { return }
+            #expect(try store.replica.merge(bytes))
+        }
+    }
+
+    @Test("a statement that was replaced before it was sent was seen by nobody")
+    func replacedBeforeItWasSent() throws {
+        try state(b, "INSERT INTO item VALUES (2, 'y'); CREATE TABLE more(id INTEGER PRIMARY KEY)")
+        let first = try b.replica.vector[b.replica.replicaID]
+        try state(b, "INSERT INTO item VALUES (3, 'z'); CREATE VIEW v AS SELECT 1 AS x")
+        try pull(a, from: b, upTo: first)
+        #expect(try a.replica.vector[b.replica.replicaID] == first)
+        try state(a, "CREATE INDEX ix ON item(name)")
+        try TestStore.sync(a, b, c)
+        try expect(["item", "more", "v", "ix"], at: a, b, c)
+    }
+
+    @Test("who gets the transactions of a statement gets it, also where it is not the newest")
+    func cutBatch() throws {
+        try state(b, "INSERT INTO item VALUES (2, 'y'); CREATE TABLE more(id INTEGER PRIMARY KEY)")
+        try c.pull(from: b)
+        let first = try b.replica.vector[b.replica.replicaID]
+        try state(b, "INSERT INTO item VALUES (3, 'z'); CREATE VIEW v AS SELECT 1 AS x")
+        try pull(a, from: b, upTo: first)
+        #expect(try a.replica.vector[b.replica.replicaID] == first)
+        try expect(["item", "more"], at: a)
+        try state(a, "CREATE INDEX ix ON item(name)")
+        try TestStore.sync(a, b, c)
+        try expect(["item", "more", "v", "ix"], at: a, b, c)
+    }
+
+    @Test("of two statements that both had seen and that are of the same time, both were before")
+    func crissCross() throws {
+        try state(a, "CREATE TABLE more(id INTEGER PRIMARY KEY)")
+        try state(a, "CREATE TABLE last(id INTEGER PRIMARY KEY)")
+        try state(b, "CREATE VIEW v AS SELECT 1 AS x")
+        let (fromA, fromB) = (
+            try a.replica.batches(since: b.replica.vector),
+            try b.replica.batches(since: a.replica.vector)
+        )
+        for batch in fromA { #expect(try b.replica.merge(batch)) }
+        for batch in fromB { #expect(try a.replica.merge(batch)) }
+        try expect(["item", "more", "last", "v"], at: a, b)
+        let comparison = try #require(try a.replica.compareSchema())
+        #expect(try StoreReplica.applySchema(comparison, at: a.path).isEmpty)
+        _ = try a.replica.vector
+        try state(a, "DROP VIEW v; CREATE INDEX ix ON item(name)")
+        try expect(["item", "more", "last", "ix"], at: a)
+        try TestStore.sync(a, b, c)
+        try expect(["item", "more", "last", "ix"], at: a, b, c)
+    }
+
+    /// By the order of the revisions alone, `a` would have known what `b` had stated.
+    @Test("what was before is known, too, when the transaction of a statement is collected")
+    func collectedTransaction() throws {
+        for name in ["i1", "i2", "i3"] {
+            try state(a, "INSERT INTO item(name) VALUES ('\(name)')")
+            _ = try a.replica.batches(since: VersionVector())
+            try state(a, "CREATE INDEX \(name) ON item(name)")
+        }
+        try state(b, "CREATE VIEW v AS SELECT 1 AS x")
+        try c.pull(from: b)
+        try state(c, "CREATE VIEW w AS SELECT 1 AS x")
+        let fromC = try c.replica.batches(since: a.replica.vector)
+        for store in [b, c] { try store.pull(from: a) }
+        try a.run("DELETE FROM item")
+        let collected = try (0..<3).reduce(0) { count, _ in
+            try count + a.replica.collect(lease: .seconds(-1)).transactions
+        }
+        #expect(collected > 0)
+        for batch in fromC { #expect(try a.replica.merge(batch)) }
+        try expect(["item", "i1", "i2", "i3", "v", "w"], at: a)
+        try TestStore.sync(a, b, c)
+        try expect(["item", "i1", "i2", "i3", "v", "w"], at: a, b, c)
+    }
+
+    @Test("a new replica does not get back what was dropped beside other changes")
+    func newReplica() throws {
+        try state(b, "CREATE VIEW v AS SELECT 1 AS x")
+        try TestStore.sync(a, b, c)
+        try state(b, "CREATE INDEX ix ON item(name)")
+        let comparison = try #require(try c.replica.compareSchema())
+        #expect(try StoreReplica.applySchema(comparison, at: c.path).isEmpty)
+        _ = try c.replica.vector
+        try state(c, "CREATE INDEX ix ON item(name)")
+        try state(c, "DROP VIEW v")
+        try TestStore.sync(a, b, c)
+        let path = folder.file("z.db")
+        let z = try TestStore(path, StoreReplica.clone(at: path, from: c.replica.export()))
+        try expect(["item", "ix"], at: a, b, c, z)
+    }
+
+    @Test("a column that was dropped before others had it is known as dropped")
+    func droppedEarly() throws {
+        try state(a, "ALTER TABLE item ADD COLUMN old TEXT; UPDATE item SET old = 'o'")
+        try Store.alter(a.path, running: "ALTER TABLE item DROP COLUMN old")
+        _ = try a.replica.vector
+        for name in ["qty", "size", "note"] {
+            try state(b, "ALTER TABLE item ADD COLUMN \(name) TEXT")
+        }
+        try TestStore.sync(a, b, c)
+        try TestStore.sync(c, b, a)
+        for store in [a, b, c] {
+            let content = try #require(try store.replica.storeSchema()).content
+            #expect(content.hasDropped("old", of: "item"))
+            #expect(try store.replica.waiting.allSatisfy(\.isSettled))
+        }
+    }
+}
