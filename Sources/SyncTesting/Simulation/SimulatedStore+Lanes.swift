@@ -7,7 +7,13 @@ extension SimulatedStore {
     func mergeByBoth(_ batch: SimulatedBatch) throws -> Bool {
         try stateByBoth()
         let before = try contents()
-        var fast = try outcome(of: batch, usesLane: true)
+        var fast: Outcome
+        do {
+            fast = try outcome(of: batch, usesLane: true)
+        } catch let error as SyncError {
+            try checkRefusal(of: batch, with: error, by: before)
+            throw error
+        }
         tookLane(fast.tally)
         guard fast.tally.laneObjects > 0 else {
             try continueHere()
@@ -21,8 +27,24 @@ extension SimulatedStore {
         guard fast.isMerged == general.isMerged else {
             throw SimulationFailure("the lanes differ: one refuses the batch")
         }
-        try Self.compare(fast, with: general)
+        try Self.compare(fast.tables, with: general.tables)
         return general.isMerged
+    }
+
+    /// Checks that the general lane refuses a batch that the other one refused, and that both leave
+    /// the same.
+    private func checkRefusal(
+        of batch: SimulatedBatch, with error: SyncError, by before: Data
+    ) throws {
+        let tables = try allTables()
+        try restore(before)
+        defer { try? continueHere() }
+        do {
+            _ = try outcome(of: batch, usesLane: false)
+        } catch let other as SyncError where other.code == error.code {
+            return try Self.compare(tables, with: try allTables())
+        }
+        throw SimulationFailure("the lanes differ: the fast one alone refuses: \(error)")
     }
 
     /// States what was committed here by both ways, from the same file, and compares all tables;
@@ -44,7 +66,7 @@ extension SimulatedStore {
         general.tables = try allTables()
         try restore(after)
         try continueHere()
-        try Self.compare(fast, with: general)
+        try Self.compare(fast.tables, with: general.tables)
     }
 
     /// The last transaction that was stated.
@@ -52,9 +74,11 @@ extension SimulatedStore {
         try database.run("SELECT value FROM syncd_meta WHERE key = 'stated'")
     }
 
-    private static func compare(_ fast: Outcome, with general: Outcome) throws {
-        for table in Set(fast.tables.keys).union(general.tables.keys).sorted() {
-            let (left, right) = (fast.tables[table] ?? [:], general.tables[table] ?? [:])
+    private static func compare(
+        _ fast: [String: [String: Int]], with general: [String: [String: Int]]
+    ) throws {
+        for table in Set(fast.keys).union(general.keys).sorted() {
+            let (left, right) = (fast[table] ?? [:], general[table] ?? [:])
             guard left != right else { continue }
             throw SimulationFailure(
                 """
@@ -122,6 +146,7 @@ extension SimulatedStore {
             path, wall: { wall.milliseconds }, driftMax: Self.driftMax,
             isVerifying: StoreSimulation.isVerifying, isGeneral: isGeneral,
             usesLane: usesLane, usesLocalLane: usesLocalLane)
+        defer { try? replica.close() }
         try body(replica)
         let tally = replica.tally
         try replica.close()
