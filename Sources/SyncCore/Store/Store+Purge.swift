@@ -20,11 +20,14 @@ extension Store {
     /// A live reader or peer needs everything after its acknowledged position; one that never
     /// acknowledged needs everything. The purge does not wait for a consumer with an expired lease.
     ///
+    /// In a store that is synchronised, changes stay that are not recorded for the other replicas
+    /// yet, also with `force`: nobody else has them.
+    ///
     /// - Parameters:
     ///   - before: nil: as far as the live consumers allow.
     ///   - force: passes live consumers; each of them has to resync.
-    /// - Throws: ``SyncError``: `stillNeeded` naming the consumers that need it, `foreignHistory`,
-    ///   `busy`.
+    /// - Throws: ``SyncError``: `stillNeeded` naming the consumers that need it, or for changes
+    ///   before the token that are not recorded for other replicas; `foreignHistory`, `busy`.
     /// - Complexity: O(changes removed), in slices that hold writers up for about 5 ms each.
     @discardableResult
     public func purge(before token: Token? = nil, force: Bool = false) throws -> PurgeReport {
@@ -51,8 +54,27 @@ extension Store {
                     .busy, "the fingerprints of the rows do not have all changes yet",
                     hint: "Run: synctool doctor DB --mend, then purge again")
             }
+            if token != nil { try requireRecorded(before: goal) }
             return try purge(goal: goal, passed: passed)
         }
+    }
+
+    /// Whether the store is synchronised and has changes that are not recorded for other replicas
+    /// yet: a purge leaves them.
+    /// - Throws: the error of SQLite.
+    package func hasUnrecordedChanges() throws -> Bool {
+        try live.withState { try !Purger($0, live: $1).isRecorded(before: .max) }
+    }
+
+    private func requireRecorded(before goal: Int64) throws {
+        let isRecorded = try live.withState {
+            try Purger($0, live: $1).isRecorded(before: goal)
+        }
+        guard !isRecorded else { return }
+        throw SyncError(
+            .stillNeeded,
+            "history before \(goal) is still needed: not all of it is recorded for other replicas",
+            hint: "Run: synctool sync DB, then purge again")
     }
 
     /// How long a purge digests first.
@@ -142,7 +164,7 @@ struct Purger {
         kept.reset()
         let newest = try Statement(TransactionTable.newestBeforeSQL, on: connection)
         // A change that no fingerprint has could not be told from one that no trigger saw.
-        newest.bind(min(first, try fingerprinted()), at: 1)
+        newest.bind(min(first, try fingerprinted(), try unrecorded()), at: 1)
         guard try newest.step(), let purged = newest.integerOrNil(0) else { return nil }
         newest.reset()
         _ = try commit {
@@ -158,6 +180,20 @@ struct Purger {
         newest.bind(goal, at: 1)
         guard try newest.step(), let last = newest.integerOrNil(0) else { return true }
         return try last < fingerprinted()
+    }
+
+    /// Whether all changes before `goal` are recorded for other replicas, where there are such.
+    func isRecorded(before goal: Int64) throws -> Bool {
+        let newest = try Statement(TransactionTable.newestBeforeSQL, on: connection)
+        newest.bind(goal, at: 1)
+        guard try newest.step(), let last = newest.integerOrNil(0) else { return true }
+        return try last < unrecorded()
+    }
+
+    /// The first number that may not be recorded for other replicas yet: only from history they
+    /// get it.
+    private func unrecorded() throws -> Int64 {
+        try live.metadata.isStated() ? live.metadata.position(.stated) + 1 : .max
     }
 
     /// The first number that the fingerprints may lack.

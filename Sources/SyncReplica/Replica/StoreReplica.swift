@@ -248,6 +248,17 @@ extension StoreReplica: Replica {
 
     package var id: ReplicaID { replicaID }
 
+    /// Records what writers have committed, where the store is synchronised: before history is
+    /// purged.
+    /// - Throws: ``SyncError``: `busy`, and SQLite errors.
+    /// - Complexity: O(changes)
+    package func recordChanges() throws {
+        try run("record") { session in
+            guard try session.isMerging() else { return }
+            try session.transact { _ in }
+        }
+    }
+
     /// What this replica has merged.
     /// - Throws: ``SyncError``: `busy`, and SQLite errors.
     package var vector: VersionVector {

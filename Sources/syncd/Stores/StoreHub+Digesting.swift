@@ -1,5 +1,6 @@
 import NIOCore
 import SyncCore
+import SyncReplica
 
 /// Moving the log into the history tables, and purging these. Blocks: on the pool.
 extension StoreHub {
@@ -83,6 +84,7 @@ extension StoreHub {
     func purge(beyond limits: HistoryLimits) {
         guard !limits.isEmpty, let opened = state.opened else { return }
         do {
+            try record(in: opened.store)
             let report = try opened.store.purge(beyond: limits)
             state.recovered([.purging])
             guard report.transactions > 0 else { return }
@@ -101,10 +103,19 @@ extension StoreHub {
     func purge(
         _ store: Store, before: Token?, force: Bool
     ) throws -> (report: PurgeReport, oldest: Token) {
+        try record(in: store)
         let report = try store.purge(before: before, force: force)
         let oldest =
             report.transactions > 0 ? try tellPurged(store) : try Self.oldest(of: store)
         return (report, oldest)
+    }
+
+    /// Records for other replicas what history alone has: a purge leaves that.
+    private func record(in store: Store) throws {
+        guard try store.hasUnrecordedChanges() else { return }
+        let replica = try StoreReplica(path, isResolved: true)
+        defer { try? replica.close() }
+        try replica.recordChanges()
     }
 
     /// Tells the subscribers where the history begins now.

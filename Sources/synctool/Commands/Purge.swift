@@ -71,8 +71,9 @@ struct Purge: StoreCommand {
         if position != nil, before == nil {
             return try report(PurgeResult(transactions: 0, changes: 0), CollectionReport())
         }
-        let (result, collected) = try await ProgressLine.during("purge") {
-            (try await store.purge(before: before, force: force), try collect())
+        let (collected, result) = try await ProgressLine.during("purge") {
+            // It records for other replicas what history alone has, which the purge would leave.
+            (try collect(), try await store.purge(before: before, force: force))
         }
         try report(result, collected)
         if !output.isJSON, result.transactions == 0, !force { try await printHolders(in: store) }
