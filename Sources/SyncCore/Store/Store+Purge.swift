@@ -59,11 +59,12 @@ extension Store {
         }
     }
 
-    /// Whether the store is synchronised and has changes that are not recorded for other replicas
-    /// yet: a purge leaves them.
+    /// Whether the store is synchronised and has changes, in history or in the log, that are not
+    /// recorded for other replicas yet: a purge leaves them.
     /// - Throws: the error of SQLite.
     package func hasUnrecordedChanges() throws -> Bool {
-        try live.withState { try !Purger($0, live: $1).isRecorded(before: .max) }
+        let newest = try head().number
+        return try live.withState { try Purger($0, live: $1).unrecorded() <= newest }
     }
 
     private func requireRecorded(before goal: Int64) throws {
@@ -192,7 +193,7 @@ struct Purger {
 
     /// The first number that may not be recorded for other replicas yet: only from history they
     /// get it.
-    private func unrecorded() throws -> Int64 {
+    func unrecorded() throws -> Int64 {
         try live.metadata.isStated() ? live.metadata.position(.stated) + 1 : .max
     }
 

@@ -19,6 +19,7 @@ struct Purge: StoreCommand {
             In a synchronised store this also deletes the merge records of deleted objects and \
             overwritten transactions that all replicas have merged. Replicas that have not been \
             seen for thirty days are not waited for: when they come back, they get a snapshot.
+            Changes are recorded for the other replicas before their history is deleted.
             """)
 
     @Argument(
