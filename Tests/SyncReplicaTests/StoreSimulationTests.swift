@@ -4,6 +4,7 @@ import Testing
 @Suite("Store simulation")
 struct StoreSimulationTests {
     /// Seeds beyond the first ones that found something once.
+    /// - 22: a purge took history that was not recorded for other replicas.
     /// - 53: an endless search for a number, where the greatest one was taken.
     /// - 201: a clone took the schema of now, in which names were exchanged, for that of its sender.
     /// - 206, 291: a table whose key's names had been exchanged lost its lineage in the next repair.
@@ -16,8 +17,8 @@ struct StoreSimulationTests {
     /// - 675: a clone took a schema in which a table referred to one by its name elsewhere.
     /// - 950: a clone lost the name of a private key that is another column's but for case.
     private static let finds: [UInt64] = [
-        53, 69, 84, 147, 189, 201, 204, 206, 291, 296, 387, 396, 430, 464, 524, 668, 675, 728, 857,
-        950, 1071, 1421, 3103, 5011, 5019,
+        22, 53, 69, 84, 147, 189, 201, 204, 206, 291, 296, 387, 396, 430, 464, 524, 668, 675, 728,
+        857, 950, 1071, 1421, 3103, 5011, 5019,
     ]
 
     /// Files cost a hundred times as much as values: `SYNCD_SEEDS` asks for twenty times as many

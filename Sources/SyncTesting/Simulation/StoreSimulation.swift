@@ -12,7 +12,7 @@ import SyncReplica
 /// - every text ever committed is visible, was removed by a writer that saw it, or is in a log;
 /// - replicas that have merged the same transactions state equal sums, at any step, and do so
 ///   after a full exchange;
-/// - history has each merged transaction once;
+/// - history has each merged transaction once, unless it was purged;
 /// - nothing that one snapshot left out stays doubtful, and nothing is lost that one member alone
 ///   leaves out (``LyingSnapshots``);
 /// - a collection changes neither the tables nor what other replicas show, whenever it runs;
@@ -77,11 +77,11 @@ package struct StoreSimulation {
     /// it.
     private var collecting: SeededRandom
     private let collects: Bool
+    private var purges: RandomPurges?
     /// Whether present replicas are treated as absent: they come back by snapshot.
     private let evicts: Bool
-    /// Random numbers of the files' formats: the same, for the same reason.
+    /// Random numbers of files' formats and of compared statements, for the same reason.
     private var filing: SeededRandom
-    /// Random numbers of statements that are compared, for the same reason.
     private var stating: SeededRandom
     /// After how many steps the stores begin to sign; nil: never.
     private let signsAfter: Int?
@@ -144,6 +144,7 @@ package struct StoreSimulation {
         signsAfter =
             schedules == .migrating ? 0 : [0, 0, 0, self.steps / 2, nil][Int(seed % 5)]
         self.collecting = collecting
+        purges = RandomPurges(seed: seed)
         stating = SeededRandom(seed: seed &+ 0x11_0000_0000)
         filing = SeededRandom(seed: seed &+ 0xF_0000_0000)
         growth = SchemaGrowth(schema, seed: seed)
@@ -290,6 +291,7 @@ package struct StoreSimulation {
         if table != nil, random.chance(0.1) { try checkCloneInBetween() }
         try migrateSometimes()
         try collectSometimes()
+        try purges?.step(stores)
         try lieSometimes()
     }
 
