@@ -99,18 +99,9 @@ struct ListeningTests {
     @Test func listensOnAnInheritedSocket() async throws {
         let directory = try TemporaryFolder()
         let address = try directory.address()
-        let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
-        var raw = sockaddr_un()
-        raw.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &raw.sun_path) { $0.copyBytes(from: address.path.utf8) }
-        let result = withUnsafePointer(to: &raw) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        try #require(result == 0 && listen(descriptor, 8) == 0)
+        let held = try HeldSocket(address)
         let server = try Self.server()
-        try await server.listen(onInherited: descriptor)
+        try await server.listen(onInherited: dup(held.descriptor))
         #expect(try await Self.ping(address))
         await server.stop()
         #expect(FileManager.default.fileExists(atPath: address.path))

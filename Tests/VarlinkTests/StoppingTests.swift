@@ -5,29 +5,10 @@ import Varlink
 
 @Suite("A server that stops", .timeLimit(.minutes(2)))
 struct StoppingTests {
-    /// A socket as a service manager holds it, which stays while servers come and go.
-    private final class HeldSocket {
-        let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
-
-        init(_ address: VarlinkAddress) throws {
-            var raw = sockaddr_un()
-            raw.sun_family = sa_family_t(AF_UNIX)
-            withUnsafeMutableBytes(of: &raw.sun_path) { $0.copyBytes(from: address.path.utf8) }
-            let result = withUnsafePointer(to: &raw) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-                }
-            }
-            try #require(result == 0 && listen(descriptor, 1024) == 0)
-        }
-
-        deinit { close(descriptor) }
-
-        func serve() async throws -> VarlinkServer {
-            let server = try VarlinkServer(info: .test, interfaces: [Ping.interface()])
-            try await server.listen(onInherited: dup(descriptor))
-            return server
-        }
+    private static func serve(_ held: HeldSocket) async throws -> VarlinkServer {
+        let server = try VarlinkServer(info: .test, interfaces: [Ping.interface()])
+        try await server.listen(onInherited: dup(held.descriptor))
+        return server
     }
 
     @Test func clientsAreAnsweredThroughRestarts() async throws {
@@ -35,7 +16,7 @@ struct StoppingTests {
         defer { directory.remove() }
         let address = try directory.address()
         let held = try HeldSocket(address)
-        var server = try await held.serve()
+        var server = try await Self.serve(held)
         let isDone = Shared(false)
         let answered = try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 0..<4 {
@@ -58,7 +39,7 @@ struct StoppingTests {
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...8)))
                 await server.stop(answeringFor: .seconds(10))
                 #expect(server.connectionCount == 0)
-                server = try await held.serve()
+                server = try await Self.serve(held)
             }
             isDone.change { $0 = true }
             return try await group.reduce(0, +)
