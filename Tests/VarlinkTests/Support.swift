@@ -1,7 +1,8 @@
 import Foundation
 import SyncTesting
 import Synchronization
-import Varlink
+
+@testable import Varlink
 
 extension TemporaryFolder {
     /// The address of a socket in it.
@@ -15,24 +16,11 @@ final class HeldSocket {
     let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
 
     init(_ address: VarlinkAddress) throws {
-        let result = withSocketAddress(of: address) { bind(descriptor, $0, $1) }
-        guard result == 0, listen(descriptor, 1024) == 0 else { throw POSIXError(.EADDRINUSE) }
+        let isBound = UnixSocket.bind(descriptor, to: address) == 0
+        guard isBound, listen(descriptor, 1024) == 0 else { throw POSIXError(.EADDRINUSE) }
     }
 
     deinit { close(descriptor) }
-}
-
-private func withSocketAddress(
-    of address: VarlinkAddress, _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt
-) -> CInt {
-    var raw = sockaddr_un()
-    raw.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &raw.sun_path) { $0.copyBytes(from: address.path.utf8) }
-    return withUnsafePointer(to: &raw) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-            body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
-        }
-    }
 }
 
 /// A client without manners: a blocking socket that sends any bytes.
@@ -42,8 +30,9 @@ final class RawClient: Sendable {
 
     init(_ address: VarlinkAddress) throws {
         descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
-        let result = withSocketAddress(of: address) { connect(descriptor, $0, $1) }
-        guard result == 0 else { throw POSIXError(.ECONNREFUSED) }
+        guard UnixSocket.connect(descriptor, to: address) == 0 else {
+            throw POSIXError(.ECONNREFUSED)
+        }
         var timeout = timeval(tv_sec: 20, tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, size)
