@@ -39,7 +39,7 @@ struct StoreSimulationTests {
         guard TestSeed.given == nil else { return }
         let all = [
             total.commits, total.merges, total.refusals, total.closes, total.conflicts,
-            total.comparisons,
+            total.comparisons, total.purged,
         ]
         #expect(all.allSatisfy { $0 > 0 }, "every kind of event happened: \(total)")
     }

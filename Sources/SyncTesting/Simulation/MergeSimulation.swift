@@ -20,6 +20,8 @@ package struct MergeSimulation {
         package var refusals = 0
         /// Dead objects that were collected.
         package var collected = 0
+        /// Transactions that were purged from history.
+        package var purged = 0
         /// Merges after which rows were doubtful.
         package var doubtful = 0
         /// Merges after which rows were doubtful at several replicas.
@@ -56,6 +58,7 @@ package struct MergeSimulation {
             merges += other.merges
             refusals += other.refusals
             collected += other.collected
+            purged += other.purged
             doubtful += other.doubtful
             doubtfulAtSeveral += other.doubtfulAtSeveral
             lies += other.lies

@@ -13,10 +13,12 @@ struct RandomPurges {
         self.random = random
     }
 
-    /// Purges some of the replicas.
-    mutating func step(_ stores: [SimulatedStore]) throws {
+    /// Purges some of the replicas; returns how many transactions went.
+    mutating func step(_ stores: [SimulatedStore]) throws -> Int {
+        var count = 0
         for store in stores where random.chance(0.7) {
-            try store.purge(toBytes: random.pick([nil, 1, 500]))
+            count += try store.purge(toBytes: random.pick([nil, 1, 500]))
         }
+        return count
     }
 }

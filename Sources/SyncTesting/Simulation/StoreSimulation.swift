@@ -291,7 +291,7 @@ package struct StoreSimulation {
         if table != nil, random.chance(0.1) { try checkCloneInBetween() }
         try migrateSometimes()
         try collectSometimes()
-        try purges?.step(stores)
+        tally.purged += try purges?.step(stores) ?? 0
         try lieSometimes()
     }
 
