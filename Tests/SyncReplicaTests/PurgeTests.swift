@@ -47,6 +47,21 @@ struct PurgeTests {
         #expect(try a.rows("SELECT count(*) FROM syncd_transaction") == [[1]])
     }
 
+    @Test("what is in the log alone is not recorded for others, either")
+    func unrecordedLog() throws {
+        let a = try TestStore(
+            folder.file("a.db"), schema: "CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT)")
+        _ = try a.replica.vector
+        let store = try Store.open(a.path)
+        defer { try? store.close() }
+        while try store.digest() {}
+        #expect(try !store.hasUnrecordedChanges())
+        try a.run("INSERT INTO note(text) VALUES ('one')")
+        #expect(try store.hasUnrecordedChanges())
+        try a.replica.recordChanges()
+        #expect(try !store.hasUnrecordedChanges())
+    }
+
     @Test("what is recorded may go before it was sent")
     func recordedHistory() throws {
         let (a, b) = try TestStore.pair(

@@ -2,6 +2,7 @@ import Foundation
 import SyncClient
 import SyncCore
 import SyncMerge
+import SyncReplica
 import SyncTesting
 import Synchronization
 import Testing
@@ -269,6 +270,20 @@ import Testing
         } catch let error as SyncError {
             #expect(error.code == .historyExpired && error.needsResync && error.hint != nil)
         }
+    }
+
+    @Test func purgingRecordsForOtherReplicasFirst() async throws {
+        let daemon = try await TestDaemon()
+        let store = try await daemon.makeStore()
+        let replica = try StoreReplica(store)
+        _ = try replica.vector
+        try replica.close()
+        try sqlite3(store, "INSERT INTO Artist(Name) VALUES ('a')")
+        try sqlite3(store, "INSERT INTO Artist(Name) VALUES ('b')")
+        #expect(try await daemon.client.purge(store).transactions > 0)
+        let opened = try Store.open(store)
+        defer { try? opened.close() }
+        #expect(try !opened.hasUnrecordedChanges())
     }
 
     /// A store that could not be untracked is watched on, by the same subscriptions.
