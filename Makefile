@@ -140,14 +140,15 @@ million: setup
 	COMMITS=$(COMMITS) $(SWIFT) run -c release --skip-build --package-path Benchmarks \
 		NoticeBenchmark million
 
-# SEEDS merge simulations of each kind, and a tenth of that by both lanes, from SEED on; a failure
-# prints its seed. STEPS=n sets the length of each.
+# SEEDS merge simulations of each kind, a tenth of that by both lanes, and a tenth with killed replicas, from SEED on;
+# a failure prints its seed. STEPS=n sets the length of each.
 sim: setup
 	$(SWIFT) run -c release syncsim --seed $(SEED) --count $(SEEDS) $(if $(STEPS),--steps $(STEPS))
 	$(SWIFT) run -c release syncsim --kind files --seed $(SEED) --count $(SEEDS) \
 		$(if $(STEPS),--steps $(STEPS))
 	$(SWIFT) run -c release syncsim --kind files --both --schedules simple --seed $(SEED) \
 		--count $$(( $(SEEDS) / 10 + 1 ))
+	$(SWIFT) run -c release syncsim --kind files --kills --seed $(SEED) --count $$(( $(SEEDS) / 10 + 1 ))
 
 # Breaks the rules of merging on purpose, one after the other (Tests/Breaks), and prints which seed of the
 # simulations, or which test, finds it: two builds, then up to three minutes for each. ONLY=word: those with it

@@ -36,6 +36,7 @@ KINDS = {
     "plain lane": ("--kind", "files", "--lane", "--schedules", "plain"),
     "crowded lane": ("--kind", "files", "--lane", "--schedules", "crowded"),
     "both lanes": ("--kind", "files", "--both", "--schedules", "simple"),
+    "kills": ("--kind", "files", "--kills"),
     "migrating": ("--kind", "files", "--schedules", "migrating"),
 }
 # In the lowest module. Every file with a break imports it.

@@ -39,6 +39,13 @@ struct Simulate: AsyncParsableCommand {
             """)
     var both = false
 
+    @Flag(
+        help: """
+            Of files: kill replicas at some statements of what they merge, record and collect; the \
+            next process has to come to the same tables.
+            """)
+    var kills = false
+
     @Flag(help: "Of disks: the power fails, and nothing else does.")
     var power = false
 
@@ -61,8 +68,8 @@ struct Simulate: AsyncParsableCommand {
     var keep = false
 
     func validate() throws {
-        guard kind == .files || !lane && !both && schedules == .ordinary else {
-            throw ValidationError("--lane, --both and --schedules need --kind files")
+        guard kind == .files || !lane && !both && !kills && schedules == .ordinary else {
+            throw ValidationError("--lane, --both, --kills and --schedules need --kind files")
         }
         guard kind != .disks || !keep else {
             throw ValidationError("--keep keeps no disks: replay the seed")
@@ -70,8 +77,8 @@ struct Simulate: AsyncParsableCommand {
         guard kind == .disks || !power else {
             throw ValidationError("--power needs --kind disks")
         }
-        guard !lane || !both else {
-            throw ValidationError("--lane and --both exclude each other")
+        guard [lane, both, kills].filter({ $0 }).count <= 1 else {
+            throw ValidationError("--lane, --both and --kills exclude each other")
         }
     }
 
@@ -80,7 +87,9 @@ struct Simulate: AsyncParsableCommand {
         // The whole state is compared without --lane and --both: it takes most of the time.
         try StoreSimulation.$isVerifying.withValue(!lane && !both) {
             try StoreSimulation.$isCheckingLane.withValue(lane) {
-                try StoreSimulation.$comparesLanes.withValue(both) { try runSchedules() }
+                try StoreSimulation.$comparesLanes.withValue(both) {
+                    try StoreSimulation.$killsReplicas.withValue(kills) { try runSchedules() }
+                }
             }
         }
     }
@@ -123,6 +132,7 @@ struct Simulate: AsyncParsableCommand {
             """)
         if lane { printLane(total.lane) }
         if both { printLanes(total.lane) }
+        if kills { print("processes killed: \(total.kills)") }
         if failed > 0 { throw ExitCode(1) }
     }
 

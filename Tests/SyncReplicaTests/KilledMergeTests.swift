@@ -6,7 +6,7 @@ import Testing
 @testable import SyncMerge
 @testable import SyncReplica
 
-/// A process that merges is killed, again and again, at any instruction.
+/// A process that merges is killed, again and again, at any instruction or as a statement begins.
 @Suite("A merge that is killed")
 struct KilledMergeTests {
     /// How many kills; `SYNCD_KILLS` asks for more.
@@ -32,41 +32,60 @@ struct KilledMergeTests {
     @Test(
         "leaves the state before or after, and the next one goes on", .timeLimit(.minutes(30)))
     func killedAtAnyInstruction() throws {
-        let tool = try #require(
-            [Self.tool, Self.besideTests].first { FileManager.default.isExecutableFile(atPath: $0) }
-        )
+        let a = try writtenStore(transactions: 40)
+        let seed = TestSeed.drawn()
+        var random = seed.random
+        let begin = ContinuousClock.now
+        _ = try apply(to: copyOfB("timed"))
+        let whole = (ContinuousClock.now - begin) / .seconds(1)
+        var path = try copyOfB("b0")
+        for round in 0..<Self.rounds {
+            let delay = Double.random(in: 0...1, using: &random) * whole
+            try kill(path, after: delay)
+            try check(path, a, "\(seed)")
+            if round % 5 == 4 { path = try copyOfB("b\(round + 1)") }
+        }
+        _ = try apply(to: path)
+        try check(path, a, "\(seed)", isComplete: true)
+    }
+
+    /// With as many rounds as there are statements, at each of them.
+    @Test(
+        "leaves the state before or after, at whatever statement it dies",
+        .timeLimit(.minutes(30)))
+    func killedAtStatements() throws {
+        let a = try writtenStore(transactions: 6)
+        let count = try #require(try apply(to: copyOfB("counted")))
+        let seed = TestSeed.drawn()
+        var random = seed.random
+        let stepMax = max(1, 2 * count / Self.rounds - 1)
+        var statement = Int.random(in: 1...stepMax, using: &random)
+        while statement <= count {
+            let path = try copyOfB("s\(statement)")
+            #expect(try apply(to: path, killedAt: statement) == nil, "\(statement), \(seed)")
+            try check(path, a, "killed at \(statement)")
+            _ = try apply(to: path)
+            try check(path, a, "killed at \(statement)", isComplete: true)
+            try FileManager.default.removeItem(atPath: path)
+            statement += Int.random(in: 1...stepMax, using: &random)
+        }
+    }
+
+    /// A store that has written since its replica `b` was made, and what `b` lacks in a folder.
+    private func writtenStore(transactions: Int) throws -> TestStore {
         let a = try TestStore(folder.file("a.db"), schema: Self.schema)
         let snapshot = try a.replica.batches(since: VersionVector())
         let clone = try StoreReplica.create(at: folder.file("b.db"), from: snapshot[0])
         let since = try clone.vector
         try clone.close()
-        try write(a, transactions: 40)
+        try write(a, transactions: transactions)
         try FileManager.default.createDirectory(
             atPath: folder.file("batches"), withIntermediateDirectories: true)
         for (number, batch) in try a.replica.batches(since: since, factsMax: 100).enumerated() {
             let name = String(format: "batches/%04d", number)
             try Data(batch).write(to: URL(fileURLWithPath: folder.file(name)))
         }
-        let seed = TestSeed.drawn()
-        var random = seed.random
-        let whole = try time(tool, copyOfB("timed"))
-        var path = try copyOfB("b0")
-        for round in 0..<Self.rounds {
-            let delay = Double.random(in: 0...1, using: &random) * whole
-            try kill(tool, path, after: delay)
-            let store = try TestStore(path, StoreReplica(path))
-            #expect(try store.rows("PRAGMA integrity_check") == [["ok"]], "\(seed)")
-            #expect(try store.rows("PRAGMA foreign_key_check").isEmpty, "\(seed)")
-            try check(store, a)
-            try store.replica.close()
-            if round % 5 == 4 { path = try copyOfB("b\(round + 1)") }
-        }
-        _ = try time(tool, path)
-        let store = try TestStore(path, StoreReplica(path))
-        #expect(
-            try store.rows("SELECT text, rank FROM item ORDER BY 1, 2")
-                == a.rows("SELECT text, rank FROM item ORDER BY 1, 2"))
-        try check(store, a)
+        return a
     }
 
     private static var besideTests: String {
@@ -77,15 +96,25 @@ struct KilledMergeTests {
     }
 
     /// What is merged is whole: the vector covers no more and no less than what the tables show.
-    private func check(_ store: TestStore, _ a: TestStore) throws {
+    private func check(
+        _ path: String, _ a: TestStore, _ comment: Comment, isComplete: Bool = false
+    ) throws {
+        let store = try TestStore(path, StoreReplica(path))
+        #expect(try store.rows("PRAGMA integrity_check") == [["ok"]], comment)
+        #expect(try store.rows("PRAGMA foreign_key_check").isEmpty, comment)
         let merged = try store.replica.vector[a.replica.replicaID]
         let rows = try store.rows("SELECT count(*) FROM item WHERE text LIKE 'w%'")
         let expected = try a.rows(
             "SELECT coalesce(sum(added), 0) FROM progress WHERE number <= \(merged)")
-        #expect(rows == expected)
+        #expect(rows == expected, comment)
         let history = try store.rows(
             "SELECT count(origin) - count(DISTINCT origin) FROM syncd_transaction")
-        #expect(history == [[0]])
+        #expect(history == [[0]], comment)
+        if isComplete {
+            let all = "SELECT text, rank FROM item ORDER BY 1, 2"
+            #expect(try store.rows(all) == a.rows(all), comment)
+        }
+        try store.replica.close()
     }
 
     /// Transactions that add rows, with a table of its own that says how many.
@@ -109,26 +138,38 @@ struct KilledMergeTests {
         return path
     }
 
-    private func start(_ tool: String, _ path: String) throws -> (Process, Pipe) {
+    private func start(_ path: String, killAt statement: Int? = nil) throws -> (Process, Pipe) {
         let process = Process()
+        let tool = try #require(
+            [Self.tool, Self.besideTests].first { FileManager.default.isExecutableFile(atPath: $0) }
+        )
         process.executableURL = URL(fileURLWithPath: tool)
-        process.arguments = ["apply", path, folder.file("batches")]
+        process.arguments =
+            ["apply", path, folder.file("batches")]
+            + (statement.map { ["--kill-at", "\($0)"] } ?? [])
         let output = Pipe()
         process.standardOutput = output
         try process.run()
         return (process, output)
     }
 
-    private func time(_ tool: String, _ path: String) throws -> Double {
-        let begin = ContinuousClock.now
-        let (process, _) = try start(tool, path)
+    /// Merges all batches; returns how many statements that took, or nil where the process was
+    /// killed at one.
+    private func apply(to path: String, killedAt statement: Int? = nil) throws -> Int? {
+        let (process, output) = try start(path, killAt: statement)
+        let bytes = output.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
+        if statement != nil, process.terminationReason == .uncaughtSignal {
+            #expect(process.terminationStatus == SIGKILL)
+            return nil
+        }
         #expect(process.terminationStatus == 0)
-        return (ContinuousClock.now - begin) / .seconds(1)
+        return String(decoding: bytes, as: UTF8.self).split(separator: " ").compactMap { Int($0) }
+            .first
     }
 
-    private func kill(_ tool: String, _ path: String, after seconds: Double) throws {
-        let (process, _) = try start(tool, path)
+    private func kill(_ path: String, after seconds: Double) throws {
+        let (process, _) = try start(path)
         Thread.sleep(forTimeInterval: seconds)
         if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
         process.waitUntilExit()

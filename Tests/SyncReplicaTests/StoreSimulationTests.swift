@@ -80,6 +80,20 @@ struct StoreSimulationTests {
         #expect(tally.merges > 0)
     }
 
+    /// A long run: `swift run -c release syncsim --kind files --kills --count 1000`.
+    @Test(
+        "replicas that are killed come to the same as others",
+        arguments: [(UInt64(3), StoreSimulation.Schedules.ordinary), (100, .simple)])
+    func killedStoresConverge(seed: UInt64, schedules: StoreSimulation.Schedules) throws {
+        let folder = try TemporaryFolder()
+        let tally = try StoreSimulation.$isVerifying.withValue(false) {
+            try StoreSimulation.$killsReplicas.withValue(true) {
+                try StoreSimulation.run(seed: seed, schedules: schedules, in: folder.path)
+            }
+        }
+        #expect(tally.kills > 0)
+    }
+
     /// Replicas in use neither check themselves nor refuse a commit for which the rules find no
     /// facts: they come to the same.
     @Test("replicas that do not check themselves agree")

@@ -1,5 +1,6 @@
+// For tests alone: what is here changes SQLite for the whole process.
 // A disk that fails as a test asks: SQLite's Unix layer, with writes and syncs of the files of one folder counted,
-// refused, or lost. For tests alone: it changes the layer of the whole process.
+// refused, or lost. And statements that tell a test when they begin.
 #ifndef SYNCD_CFAULTS_H
 #define SYNCD_CFAULTS_H
 
@@ -30,5 +31,9 @@ int syncd_disk_is_dead(syncd_disk *disk);
 // Once every file is closed: puts the files into the state that the power failure left, and the disk works again.
 // Returns 0, or -1 where a file is open or cannot be written.
 int syncd_disk_restart(syncd_disk *disk);
+
+// From now on `begins` is called on this thread before each statement begins, also one of a trigger, on every
+// connection that was opened after the first such call of the process. Null: none is. Returns SQLite's result.
+int syncd_statements_observe(void (*begins)(void *context), void *context);
 
 #endif

@@ -22,6 +22,8 @@ package struct MergeSimulation {
         package var collected = 0
         /// Transactions that were purged from history.
         package var purged = 0
+        /// Processes that were killed.
+        package var kills = 0
         /// Merges after which rows were doubtful.
         package var doubtful = 0
         /// Merges after which rows were doubtful at several replicas.
@@ -59,6 +61,7 @@ package struct MergeSimulation {
             refusals += other.refusals
             collected += other.collected
             purged += other.purged
+            kills += other.kills
             doubtful += other.doubtful
             doubtfulAtSeveral += other.doubtfulAtSeveral
             lies += other.lies

@@ -6,7 +6,7 @@ extension SimulatedStore {
     /// lane wrote stays.
     func mergeByBoth(_ batch: SimulatedBatch) throws -> Bool {
         try stateByBoth()
-        let before = try contents()
+        let before = try image()
         var fast: Outcome
         do {
             fast = try outcome(of: batch, usesLane: true)
@@ -34,7 +34,7 @@ extension SimulatedStore {
     /// Checks that the general lane refuses a batch that the other one refused, and that both leave
     /// the same.
     private func checkRefusal(
-        of batch: SimulatedBatch, with error: SyncError, by before: Data
+        of batch: SimulatedBatch, with error: SyncError, by before: FileImage
     ) throws {
         let tables = try allTables()
         try restore(before)
@@ -51,7 +51,7 @@ extension SimulatedStore {
     /// not where there is nothing to state, or the local lane leaves it to the general way. What
     /// the local lane wrote stays.
     func stateByBoth() throws {
-        let before = try contents()
+        let before = try image()
         let stated = try self.stated()
         var fast = try outcome(usesLocalLane: true) { _ = try $0.vector }
         tookLane(fast.tally)
@@ -60,7 +60,8 @@ extension SimulatedStore {
             return
         }
         fast.tables = try allTables()
-        let after = try bytes()
+        try database.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        let after = try FileImage(path)
         try restore(before)
         var general = try outcome(isGeneral: true) { _ = try $0.vector }
         general.tables = try allTables()
@@ -74,17 +75,18 @@ extension SimulatedStore {
         try database.run("SELECT value FROM syncd_meta WHERE key = 'stated'")
     }
 
-    private static func compare(
-        _ fast: [String: [String: Int]], with general: [String: [String: Int]]
+    /// Throws where two ways have left different tables.
+    static func compare(
+        _ left: Tables, with right: Tables,
+        called ways: (String, String) = ("the fast lane", "the general lane")
     ) throws {
-        for table in Set(fast.keys).union(general.keys).sorted() {
-            let (left, right) = (fast[table] ?? [:], general[table] ?? [:])
+        for table in Set(left.keys).union(right.keys).sorted() {
+            let (left, right) = (left[table] ?? [:], right[table] ?? [:])
             guard left != right else { continue }
             throw SimulationFailure(
                 """
-                the lanes differ in \(table): the fast one alone has \
-                \(Self.rows(left, besides: right)), the general one \
-                \(Self.rows(right, besides: left))
+                \(table) differs. Only \(ways.0): \(Self.rows(left, besides: right)). \
+                Only \(ways.1): \(Self.rows(right, besides: left)).
                 """)
         }
     }
@@ -93,36 +95,27 @@ extension SimulatedStore {
         Array(rows.filter { others[$0.key] != $0.value }.keys.sorted().prefix(3))
     }
 
+    /// The rows of each table, as text, and how often each is there.
+    typealias Tables = [String: [String: Int]]
+
     /// What a merge or a statement leaves.
-    private struct Outcome {
+    struct Outcome {
         var isMerged = true
-        /// The rows of each table, as text, and how often each is there.
-        var tables: [String: [String: Int]] = [:]
+        var tables: Tables = [:]
         let tally: MergeTally
     }
 
-    /// The bytes of the file; nothing has it open then.
-    private func contents() throws -> Data {
+    /// The file as it is when the replica has closed it.
+    private func image() throws -> FileImage {
         try replica.close()
-        return try bytes()
+        try database.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        return try FileImage(path)
     }
 
-    private func bytes() throws -> Data {
-        try database.run("PRAGMA wal_checkpoint(TRUNCATE)")
-        return try Data(contentsOf: URL(fileURLWithPath: path))
-    }
-
-    /// Makes the file what it was, and keeps it the same file.
-    private func restore(_ bytes: Data) throws {
-        try database.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    /// Makes the file what it was, and opens it.
+    func restore(_ image: FileImage) throws {
         database = try WriterDatabase(":memory:")
-        for ending in ["-wal", "-shm", "-journal"] {
-            try? FileManager.default.removeItem(atPath: path + ending)
-        }
-        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
-        try file.truncate(atOffset: 0)
-        try file.write(contentsOf: bytes)
-        try file.close()
+        try image.restore(at: path)
         database = try WriterDatabase(path)
         try database.run("PRAGMA synchronous = OFF")
         try database.run("PRAGMA foreign_keys = ON")
@@ -137,7 +130,8 @@ extension SimulatedStore {
         return outcome
     }
 
-    private func outcome(
+    /// Does something with a replica that is opened for it.
+    func outcome(
         isGeneral: Bool = false, usesLane: Bool = false, usesLocalLane: Bool = false,
         _ body: (StoreReplica) throws -> Void
     ) throws -> Outcome {
@@ -153,13 +147,14 @@ extension SimulatedStore {
         return Outcome(tally: tally)
     }
 
-    private func allTables() throws -> [String: [String: Int]] {
-        var tables: [String: [String: Int]] = [:]
+    /// All tables but virtual ones, the product's own included.
+    func allTables() throws -> Tables {
+        var tables: Tables = [:]
         let names =
             try database.run(
                 """
                 SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_stat%'
-                AND sql NOT LIKE 'CREATE VIRTUAL%'
+                AND sql NOT LIKE 'CREATE VIRTUAL%' AND name <> 'syncd_round'
                 """) ?? []
         for case .text(let name) in names.map({ $0[0] }) {
             let columns = try database.run("SELECT name FROM pragma_table_xinfo('\(name)')") ?? []
@@ -169,6 +164,10 @@ extension SimulatedStore {
                 // stored.
                 if ["syncd_object", "syncd_conflict"].contains(name) && column == "id" {
                     return nil
+                }
+                // The numbers of rounds are drawn.
+                if name == "syncd_mark" && column == "round" {
+                    return "(SELECT quote(merged) FROM syncd_round WHERE id = round)"
                 }
                 if name == "syncd_side" && column == "conflict" {
                     return "(SELECT quote(uid) || cell || ' ' || replica || ' ' || number "

@@ -33,6 +33,8 @@ final class SimulatedStore: SimulatedTables {
     private var formerLane = LaneTally()
     /// Whether a table lost its triggers since the replica last read the file.
     var hasLostTriggers = false
+    /// How often its process was killed.
+    var kills = 0
     /// Whether history may lack transactions.
     private var hasPurged = false
 
@@ -220,12 +222,37 @@ final class SimulatedStore: SimulatedTables {
 
     /// Merges a batch; false when it starts after what is here.
     func merge(_ batch: SimulatedBatch) throws -> Bool {
-        let isMerged =
-            StoreSimulation.comparesLanes
-            ? try mergeByBoth(batch)
-            : try replica.merge(batch.bytes, isAlone: false, goal: batch.goal)
+        var isMerged = false
+        if StoreSimulation.comparesLanes {
+            isMerged = try mergeByBoth(batch)
+        } else {
+            try killing { replica in
+                isMerged = try replica.merge(batch.bytes, isAlone: false, goal: batch.goal)
+            }
+        }
         try remember()
         return isMerged
+    }
+
+    /// States what was committed here, where something is to be proved of it.
+    func state() throws {
+        if StoreSimulation.comparesLanes { return try stateByBoth() }
+        try killing { _ = try $0.vector }
+    }
+
+    /// Collects what all replicas have.
+    func collect(lease: Duration, slice: Int) throws -> CollectionReport {
+        var report = CollectionReport()
+        try killing { replica in
+            report = try replica.collect(lease: lease, slice: slice)
+            guard StoreSimulation.killsReplicas else { return }
+            // One more may find more to drop: with and without a kill until there is nothing.
+            var last = report
+            while last != CollectionReport() {
+                last = try replica.collect(lease: lease, slice: slice)
+            }
+        }
+        return report
     }
 
     // MARK: Names

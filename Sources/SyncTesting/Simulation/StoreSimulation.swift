@@ -211,6 +211,7 @@ package struct StoreSimulation {
         tally.renumbered = try stores.reduce(0) { try $0 + $1.renumberings() }
         for store in stores {
             tally.lane.add(store.lane)
+            tally.kills += store.kills
             try store.close()
         }
         return tally
@@ -347,10 +348,8 @@ package struct StoreSimulation {
         let before = try store.read()
         let open = try store.replica.openConflicts()
         // Short leases: a replica that lacks something is absent at once, or from the next step on.
-        let leases: [Duration] =
-            evicts ? [.seconds(-1), .zero, StoreReplica.lease] : [StoreReplica.lease]
-        let report = try store.replica.collect(
-            lease: collecting.pick(leases), slice: collecting.pick([1, 3, 50]))
+        let lease = collecting.pick((evicts ? [.seconds(-1), .zero] : []) + [StoreReplica.lease])
+        let report = try store.collect(lease: lease, slice: collecting.pick([1, 3, 50]))
         guard try store.read() == before else {
             throw SimulationFailure("collecting changed the tables")
         }
@@ -390,7 +389,7 @@ package struct StoreSimulation {
         written.note(before: before, after: texts(store.tables))
         tally.commits += 1
         // Else it is stated together with later commits.
-        if Self.comparesLanes, stating.chance(0.6) { try store.stateByBoth() }
+        if Self.comparesLanes || Self.killsReplicas, stating.chance(0.6) { try store.state() }
     }
 
     /// No replica reads the file between the change of the schema and the writes.
