@@ -50,9 +50,9 @@ struct SchemaRecording {
     /// States what this replica and others stated at the same time as one. It has seen all of them,
     /// and replicas that merge the same ones state the same: the exchange ends.
     ///
-    /// Where that is what the newest of them says, its replica states it again if a new replica
-    /// would take it otherwise: that one does not know what was before, and takes what one of them
-    /// has dropped for what another one has made.
+    /// Where that is what the newest of them says, its replica alone states it again, with a
+    /// transaction that has seen all: others do not know what was before each of them, and could
+    /// not tell what one has dropped from what another one has made.
     /// - Throws: SQLite errors.
     /// - Complexity: O(replicas), and O(schemas) where there are such.
     func mergeConcurrent() throws {
@@ -60,10 +60,7 @@ struct SchemaRecording {
         guard try concurrent.areConcurrent(with: own), let newest = try concurrent.newest() else {
             return
         }
-        let isPlain =
-            try newest.dot.replica != own
-            || concurrent.newest(isNew: true)?.content.hash == newest.content.hash
-        try state(newest.content, again: !isPlain)
+        try state(newest.content, again: newest.dot.replica == own)
     }
 
     /// What an older one has is stated again: a change that was taken back is a change.

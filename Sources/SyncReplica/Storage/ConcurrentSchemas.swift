@@ -19,14 +19,13 @@ struct ConcurrentSchemas {
     }
 
     /// The newest statement, with the schema of the store for its content; nil: none is known.
-    /// - Parameter isNew: as a new replica takes it, which does not know what was before.
     /// - Throws: SQLite errors; as ``SchemaStorage/all()``.
     /// - Complexity: O(bytes of the schemas)
-    func newest(isNew: Bool = false) throws -> SchemaRecord? {
+    func newest() throws -> SchemaRecord? {
         let known = try schemas.all()
         guard var newest = known.newest else { return nil }
         for record in try Self.heads(of: known, isKnown: isKnown(_:to:)).reversed() {
-            let base = try isNew ? [:] : self.base(of: record, newest, among: known) ?? [:]
+            let base = try self.base(of: record, newest, among: known) ?? [:]
             newest.content = newest.content.stated(over: record.content, since: base)
         }
         return newest
