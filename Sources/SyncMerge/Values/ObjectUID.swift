@@ -2,8 +2,8 @@ import SyncValues
 
 /// The identity of an object across replicas: sixteen bytes.
 ///
-/// Random for objects whose key is private to each replica; a hash of entity, key and generation
-/// for objects that their key identifies (``NaturalIdentity``). Never recomputed, never reused.
+/// Made from the insert for objects whose key is a number; a hash of entity, key and generation for
+/// objects that their key identifies (``NaturalIdentity``). Never recomputed, never reused.
 package struct ObjectUID: Identifier, Comparable {
     /// The first eight bytes, big endian.
     package let high: UInt64

@@ -7,8 +7,7 @@ import SyncValues
 /// store, until they are recorded. Created by ``Store/join(_:to:by:)``, dropped when the rows are
 /// recorded.
 ///
-/// A row that is not in it gets a new identity: otherwise a row that is older than history would
-/// have the identity of the other store's row with that number.
+/// A row that is not in it gets a new identity.
 struct JoinedNames {
     static let createSQL = StoreBlueprint.join
 
@@ -34,14 +33,8 @@ struct JoinedNames {
         self.names = names
     }
 
-    /// The identity of a row that is older than the join.
-    /// - Parameter replica: the replica that joins.
-    func uid(of key: RowKey, entity: String, store: StoreID, replica: ReplicaID) -> ObjectUID {
-        if let name = names[key] { return name }
-        return PrivateIdentity.uid(
-            store: store, replica: replica, entity: entity, key: key.values[0],
-            birth: .beforeJoin)
-    }
+    /// The identity of the object of the other store that a row is.
+    subscript(key: RowKey) -> ObjectUID? { names[key] }
 
     /// Drops the table.
     /// - Throws: SQLite errors.

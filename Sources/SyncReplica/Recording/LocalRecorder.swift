@@ -40,6 +40,9 @@ struct LocalRecorder {
             entries: entries, headers: headers, last: last, schema: schema,
             tables: LoggedTables(schema, catalog: storage.history.catalog),
             identity: transaction.identity, former: former,
+            privateIdentity: PrivateIdentity(
+                store: transaction.identity.store,
+                births: try settings.integerIfPresent(.births)),
             joined: isFirst ? try JoinedNames(transaction.connection, schema: schema) : nil)
         if !isFirst, !isRestructured, try hasTakenLane(recording) { return true }
         recording = try recording.loaded(from: storage.unrecorded)

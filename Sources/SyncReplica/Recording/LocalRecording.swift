@@ -15,6 +15,8 @@ struct LocalRecording {
     let tables: LoggedTables
     let identity: StoreIdentity
     let former: FormerReplicas
+    /// The identities of rows with numbers.
+    let privateIdentity: PrivateIdentity
     /// The identities of rows that are older than a join; nil: the database has not just joined.
     var joined: JoinedNames?
 
@@ -105,13 +107,17 @@ struct LocalRecording {
     /// - Parameter birth: the insert that it began with; nil: it is older than history.
     func uid(of key: RowKey, birth: ObjectBirth?) -> ObjectUID {
         if birth == nil, let joined {
-            return joined.uid(
-                of: key, entity: schema.merge.entities[key.entity].name, store: identity.store,
-                replica: identity.replica)
+            if let name = joined[key] { return name }
+            // As a row older than history it would have the identity of the other store's row.
+            return uid(of: key, birth: .beforeJoin, replica: identity.replica)
         }
-        return PrivateIdentity.uid(
-            store: identity.store, replica: former.replica(of: birth?.seq ?? 0),
-            entity: schema.merge.entities[key.entity].name, key: key.values[0], birth: birth)
+        return uid(of: key, birth: birth, replica: former.replica(of: birth?.seq ?? 0))
+    }
+
+    private func uid(of key: RowKey, birth: ObjectBirth?, replica: ReplicaID) -> ObjectUID {
+        privateIdentity.uid(
+            of: key.values[0], in: schema.merge.entities[key.entity].name, replica: replica,
+            birth: birth)
     }
 
     /// What the entries did, where no row was known before them.

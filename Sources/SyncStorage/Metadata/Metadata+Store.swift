@@ -44,8 +44,10 @@ extension Metadata {
 
         /// Tables have shared numbers.
         package static let sharedNumbers = Writing(rawValue: 4)
+        /// The identities of objects follow `syncd_meta.births`.
+        package static let ascendingIdentities = Writing(rawValue: 64)
         /// All that this code knows.
-        static let known: Writing = [.sharedNumbers]
+        static let known: Writing = [.sharedNumbers, .ascendingIdentities]
     }
 
     /// Accepts a store that this code can record and merge.
@@ -80,6 +82,8 @@ extension Metadata {
         try set(.format, to: .integer(Self.format))
         try renewIdentity()
         try set(.epoch, to: .integer(1))
+        try set(.births, to: .integer(0))
+        try use(.ascendingIdentities)
         try Statement(
             """
             INSERT INTO syncd_meta(key, value)

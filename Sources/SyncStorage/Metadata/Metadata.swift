@@ -38,6 +38,9 @@ package final class Metadata {
         /// hybrid clock; the policies that the owner chose; the replicas that the file was copied
         /// from, each with its last log row; the newest own transaction that was sent.
         case stated, clock, policies, former, sent
+        /// Merging: inserts in later rows of the log have ascending identities; none: all are
+        /// hashed.
+        case births
         /// Merging: bits of what the tables of merging hold: ``Metadata/Writing``.
         case writes
         /// Merging: 1 where the batches of this replica are signed.

@@ -55,6 +55,7 @@ final class SimulatedStore: SimulatedTables {
         for statement in schema.statements + schema.triggers { try database.run(statement) }
         try populate(database)
         try Store.track(path)
+        for statement in file.storeStatements { try database.run(statement) }
         try database.run("UPDATE syncd_meta SET value = 0 WHERE key = 'created'")
         try self.init(path, schema: schema, name: name, database: database)
         try replica.setPolicies(schema.policies)
@@ -69,6 +70,7 @@ final class SimulatedStore: SimulatedTables {
         try StoreReplica.create(at: path, from: snapshot, wall: { 0 }).close()
         let database = try WriterDatabase(path)
         try database.run("PRAGMA journal_mode = \(file.journalMode)")
+        for statement in file.storeStatements { try database.run(statement) }
         try self.init(
             path, schema: schema.named(as: try Self.presentNames(in: database)), name: name,
             database: database)
