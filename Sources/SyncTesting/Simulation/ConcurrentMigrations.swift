@@ -262,7 +262,8 @@ struct ConcurrentMigrations {
     }
 
     private mutating func fresh(_ prefix: String) -> String {
-        count += 1
+        let taken = Set(entities.flatMap(\.columns).map(\.name))
+        repeat { count += 1 } while taken.contains("\(prefix)\(count)")
         return "\(prefix)\(count)"
     }
 
