@@ -19,7 +19,7 @@ package struct FactItems: Sendable {
     private let entities: [Entity]
 
     /// What an item needs to know of an entity.
-    package struct Entity: Sendable {
+    package final class Entity: Sendable {
         /// The hash of its name.
         package let name: UInt64
         /// Columns of each cell in the order of their folded names, as places in the cell.
@@ -31,6 +31,17 @@ package struct FactItems: Sendable {
         /// The default of each cell, in the order of the cell.
         package let defaults: [[Field]]
         let structure: UInt64
+
+        fileprivate init(
+            name: UInt64, orders: [[Int]], cells: [UInt64], defaults: [[Field]], structure: UInt64
+        ) {
+            self.name = name
+            self.orders = orders
+            self.cells = cells
+            cellOrder = cells.indices.sorted { cells[$0] < cells[$1] }
+            self.defaults = defaults
+            self.structure = structure
+        }
     }
 
     /// The items of a store's objects.
@@ -48,7 +59,7 @@ package struct FactItems: Sendable {
             }
             return Entity(
                 name: Self.name([Collation.lowercased(entity.name)], hash), orders: orders,
-                cells: cells, cellOrder: cells.indices.sorted { cells[$0] < cells[$1] },
+                cells: cells,
                 defaults: entity.cells.map { cell in
                     cell.map { .value(entity.columns[$0].defaultValue) }
                 },
@@ -89,7 +100,7 @@ package struct FactItems: Sendable {
     package func entity(_ position: Int) -> Entity { entities[position] }
 
     /// The hash of an item that was put together elsewhere.
-    package func hash(ofItem bytes: [UInt8]) -> UInt128 { hash.hash(bytes) }
+    package func hash(ofItem bytes: UnsafeRawBufferPointer) -> UInt128 { hash.hash(bytes) }
 
     /// The hash of an entity's name.
     package func name(of entity: Int) -> UInt64 { entities[entity].name }

@@ -26,20 +26,22 @@ package struct SipHash: Sendable {
 
     /// The hash of some bytes. Its first eight bytes are the lower half.
     /// - Complexity: O(bytes)
-    package func hash(_ bytes: [UInt8]) -> UInt128 {
+    package func hash(_ bytes: [UInt8]) -> UInt128 { bytes.withUnsafeBytes { hash($0) } }
+
+    /// The hash of some bytes.
+    /// - Complexity: O(bytes)
+    package func hash(_ bytes: UnsafeRawBufferPointer) -> UInt128 {
         var state = State(key)
-        bytes.withUnsafeBytes { bytes in
-            let whole = bytes.count & ~7
-            for start in stride(from: 0, to: whole, by: 8) {
-                let word = bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self)
-                state.compress(UInt64(littleEndian: word), rounds: compressionRounds)
-            }
-            var last = UInt64(truncatingIfNeeded: bytes.count) << 56
-            for (place, byte) in bytes[whole...].enumerated() {
-                last |= UInt64(byte) << UInt64(8 * place)
-            }
-            state.compress(last, rounds: compressionRounds)
+        let whole = bytes.count & ~7
+        for start in stride(from: 0, to: whole, by: 8) {
+            let word = bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self)
+            state.compress(UInt64(littleEndian: word), rounds: compressionRounds)
         }
+        var last = UInt64(truncatingIfNeeded: bytes.count) << 56
+        for place in whole..<bytes.count {
+            last |= UInt64(bytes[place]) << UInt64(8 * (place - whole))
+        }
+        state.compress(last, rounds: compressionRounds)
         let low = state.finish(with: (2, 0xEE), rounds: finalRounds)
         let high = state.finish(with: (1, 0xDD), rounds: finalRounds)
         return UInt128(high) << 64 | UInt128(low)

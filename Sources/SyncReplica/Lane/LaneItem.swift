@@ -4,16 +4,19 @@ import SyncValues
 /// The hash of the facts in a record's bytes, as ``SyncMerge/FactItems/facts(_:_:)`` has it of the
 /// facts themselves.
 ///
-/// One is used for many records, so that its memory is allocated once.
+/// One is used for many records: nothing is allocated for those of most rows.
 struct LaneItem {
-    private let storage: ReplicaStorage
+    private let replicas: ReplicaNames
+    private let items: FactItems
     /// By entity: the number of columns of each cell.
     private let widths: [[Int]]
     private var record = LaneRecord()
-    private var item = ByteWriter()
+    /// The replica that was asked for last: nearly always the next one, too.
+    private var replica: (number: Int64, id: ReplicaID)?
 
     init(_ storage: ReplicaStorage) {
-        self.storage = storage
+        replicas = storage.replicas
+        items = storage.totals.items
         widths = storage.schema.merge.entities.map { $0.cells.map(\.count) }
     }
 
@@ -22,68 +25,157 @@ struct LaneItem {
     mutating func hash(
         _ bytes: UnsafeRawBufferPointer, of uid: ObjectUID, entity position: Int
     ) throws -> UInt128 {
-        let isPlain =
-            record.read(bytes, widths: widths[position]) && record.lifeCount == 1
-            && record.lifeKind == LifeKind.created.rawValue
-            && record.cells.allSatisfy { $0.count <= 1 }
-        guard isPlain else {
+        guard record.read(bytes, widths: widths[position]), record.lifeCount == 1,
+            record.lifeKind == LifeKind.created.rawValue
+        else {
             let record = try RecordCoding.decode(
-                Array(bytes), entity: position, widths: widths[position],
-                replicas: storage.replicas)
-            return storage.totals.items.facts(uid, record)
+                Array(bytes), entity: position, widths: widths[position], replicas: replicas)
+            return items.facts(uid, record)
         }
-        let entity = storage.totals.items.entity(position)
-        item.removeAll()
-        item.append(byte: 1)
-        item.append(bigEndian: uid.high)
-        item.append(bigEndian: uid.low)
-        item.append(bigEndian: entity.name)
-        item.append(varint: 1)
-        item.append(byte: record.lifeKind)
-        item.append(varint: UInt64(record.lifeIncarnation))
-        try append(record.lifeName)
-        for cell in entity.cellOrder where record.cells[cell].count == 1 {
-            try append(cell, of: entity, bytes)
+        let entity = items.entity(position)
+        // What is written beside the fields: the object, and a name and a number for each version.
+        let countMax = bytes.count + 64 + record.cells.count * 32 + record.names.count * 48
+        return try withUnsafeTemporaryAllocation(byteCount: countMax, alignment: 8) { memory in
+            var item = ItemWriter(memory)
+            item.append(byte: 1)
+            item.append(uid.high)
+            item.append(uid.low)
+            item.append(entity.name)
+            item.append(varint: 1)
+            item.append(byte: record.lifeKind)
+            item.append(varint: UInt64(record.lifeIncarnation))
+            try append(record.lifeName, to: &item)
+            for cell in entity.cellOrder {
+                try append(cell, of: entity, bytes, to: &item)
+            }
+            return items.hash(ofItem: item.bytes)
         }
-        return storage.totals.items.hash(ofItem: item.bytes)
     }
 
     private mutating func append(
-        _ cell: Int, of entity: FactItems.Entity, _ bytes: UnsafeRawBufferPointer
+        _ cell: Int, of entity: FactItems.Entity, _ bytes: UnsafeRawBufferPointer,
+        to item: inout ItemWriter
     ) throws {
         let span = record.cells[cell]
+        guard span.count == 1 else {
+            return try appendVersions(cell, of: entity, bytes, to: &item)
+        }
         let fields = UnsafeRawBufferPointer(rebasing: bytes[span.fields..<span.end])
         if try isDefault(fields, entity.defaults[cell]) { return }
-        item.append(bigEndian: entity.cells[cell])
+        item.append(entity.cells[cell])
         item.append(varint: 1)
-        try append(span.name)
+        try append(span.name, to: &item)
         item.append(varint: UInt64(span.incarnation))
-        let order = entity.orders[cell]
-        guard order.count > 1 else { return item.append(bytes: fields) }
-        var cursor = ByteCursor(fields)
-        let parts = order.indices.map { _ in
+        item.append(fields, in: entity.orders[cell])
+    }
+
+    /// The versions of a cell that has none, or several: in the order of their bytes.
+    private mutating func appendVersions(
+        _ cell: Int, of entity: FactItems.Entity, _ bytes: UnsafeRawBufferPointer,
+        to item: inout ItemWriter
+    ) throws {
+        let span = record.cells[cell]
+        var versions: [[UInt8]] = []
+        var cursor = ByteCursor(bytes, at: span.start)
+        for _ in 0..<cursor.varint() {
+            let name = LaneRecord.Name(
+                replica: Int64(truncatingIfNeeded: cursor.varint()),
+                number: Int64(truncatingIfNeeded: cursor.varint()))
+            let incarnation = cursor.varint()
             let start = cursor.position
-            _ = cursor.skipField()
-            return start..<cursor.position
+            for _ in entity.defaults[cell] { _ = cursor.skipField() }
+            let fields = UnsafeRawBufferPointer(rebasing: bytes[start..<cursor.position])
+            if try isDefault(fields, entity.defaults[cell]) { continue }
+            versions.append(
+                try withUnsafeTemporaryAllocation(byteCount: fields.count + 48, alignment: 8) {
+                    var version = ItemWriter($0)
+                    try append(name, to: &version)
+                    version.append(varint: incarnation)
+                    version.append(fields, in: entity.orders[cell])
+                    return Array(version.bytes)
+                })
         }
-        for place in order {
-            item.append(bytes: UnsafeRawBufferPointer(rebasing: fields[parts[place]]))
+        if versions.isEmpty { return }
+        item.append(entity.cells[cell])
+        item.append(varint: UInt64(versions.count))
+        if versions.count == 1 { return versions[0].withUnsafeBytes { item.append($0) } }
+        for version in versions.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+            item.append(varint: UInt64(version.count))
+            version.withUnsafeBytes { item.append($0) }
         }
     }
 
     private func isDefault(
         _ fields: UnsafeRawBufferPointer, _ defaults: [Field]
     ) throws -> Bool {
-        // Nearly all defaults are NULL.
-        if defaults.count == 1, defaults[0].isNull { return fields[0] == 0 }
+        // Nearly all defaults are NULL, and nearly all values are not.
+        if defaults[0].isNull != (fields[0] == 0) { return false }
+        if defaults.count == 1, defaults[0].isNull { return true }
         var reader = ByteReader(Array(fields))
         return try defaults.map { _ in try RecordCoding.field(from: &reader) } == defaults
     }
 
-    private mutating func append(_ name: LaneRecord.Name) throws {
-        let replica = try storage.replicas.name(of: name.replica)
-        item.append(bigEndian: replica.high)
-        item.append(bigEndian: replica.low)
-        item.append(bigEndian: UInt64(bitPattern: name.number))
+    private mutating func append(
+        _ name: LaneRecord.Name, to item: inout ItemWriter
+    ) throws {
+        let id: ReplicaID
+        if let replica, replica.number == name.replica {
+            id = replica.id
+        } else {
+            id = try replicas.name(of: name.replica)
+            replica = (name.replica, id)
+        }
+        item.append(id.high)
+        item.append(id.low)
+        item.append(UInt64(bitPattern: name.number))
+    }
+}
+
+/// Puts bytes together in memory that has room for all of them.
+private struct ItemWriter {
+    private let memory: UnsafeMutableRawBufferPointer
+    private var count = 0
+
+    init(_ memory: UnsafeMutableRawBufferPointer) { self.memory = memory }
+
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<count]) }
+
+    mutating func append(byte: UInt8) {
+        memory[count] = byte
+        count += 1
+    }
+
+    /// Eight bytes, most significant first.
+    mutating func append(_ word: UInt64) {
+        precondition(count + 8 <= memory.count)
+        memory.storeBytes(of: word.bigEndian, toByteOffset: count, as: UInt64.self)
+        count += 8
+    }
+
+    mutating func append(varint value: UInt64) {
+        var rest = value
+        while rest >= 0x80 {
+            append(byte: UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        append(byte: UInt8(rest))
+    }
+
+    mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        precondition(bytes.count <= memory.count - count)
+        UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(from: bytes)
+        count += bytes.count
+    }
+
+    /// Fields in another order than that in which they are stored.
+    mutating func append(_ fields: UnsafeRawBufferPointer, in order: [Int]) {
+        guard order.count > 1 else { return append(fields) }
+        var cursor = ByteCursor(fields)
+        let parts = order.indices.map { _ in
+            let start = cursor.position
+            _ = cursor.skipField()
+            return start..<cursor.position
+        }
+        for place in order { append(UnsafeRawBufferPointer(rebasing: fields[parts[place]])) }
     }
 }
