@@ -52,7 +52,9 @@ struct SchemaRecording {
     ///
     /// Where that is what the newest of them says, its replica alone states it again, with a
     /// transaction that has seen all: others do not know what was before each of them, and could
-    /// not tell what one has dropped from what another one has made.
+    /// not tell what one has dropped from what another one has made. Not where they have renamed
+    /// otherwise, unless a new replica would make of them what they did not mean: each keeps its
+    /// names until its owner decides.
     /// - Throws: SQLite errors.
     /// - Complexity: O(replicas), and O(schemas) where there are such.
     func mergeConcurrent() throws {
@@ -60,7 +62,11 @@ struct SchemaRecording {
         guard try concurrent.areConcurrent(with: own), let newest = try concurrent.newest() else {
             return
         }
-        try state(newest.content, again: newest.dot.replica == own)
+        let isPlain =
+            try newest.dot.replica != own
+            || concurrent.haveOtherNames(than: newest.content)
+                && concurrent.newest(isNew: true)?.content.hash == newest.content.hash
+        try state(newest.content, again: !isPlain)
     }
 
     /// What an older one has is stated again: a change that was taken back is a change.

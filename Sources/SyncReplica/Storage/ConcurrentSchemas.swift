@@ -19,16 +19,27 @@ struct ConcurrentSchemas {
     }
 
     /// The newest statement, with the schema of the store for its content; nil: none is known.
+    /// - Parameter isNew: as a new replica takes it, which does not know what was before.
     /// - Throws: SQLite errors; as ``SchemaStorage/all()``.
     /// - Complexity: O(bytes of the schemas)
-    func newest() throws -> SchemaRecord? {
+    func newest(isNew: Bool = false) throws -> SchemaRecord? {
         let known = try schemas.all()
         guard var newest = known.newest else { return nil }
         for record in try Self.heads(of: known, isKnown: isKnown(_:to:)).reversed() {
-            let base = try self.base(of: record, newest, among: known) ?? [:]
+            let base = try isNew ? [:] : self.base(of: record, newest, among: known) ?? [:]
             newest.content = newest.content.stated(over: record.content, since: base)
         }
         return newest
+    }
+
+    /// Whether another one of the same time as the newest one has a name that this does not have.
+    /// - Parameter newest: as ``newest(isNew:)`` has it.
+    /// - Throws: SQLite errors; as ``SchemaStorage/all()``.
+    /// - Complexity: O(bytes of the schemas)
+    func haveOtherNames(than newest: SchemaContent) throws -> Bool {
+        try Self.heads(of: try schemas.all(), isKnown: isKnown(_:to:)).contains {
+            !$0.content.renamed.isSubset(of: newest.renamed)
+        }
     }
 
     /// Whether a replica is among those whose newest statements nobody had seen who stated another
@@ -131,5 +142,21 @@ struct ConcurrentSchemas {
                 marks[key] = other.marks[key]
             }
         }
+    }
+}
+
+extension SchemaContent {
+    /// Each name that is not the identity of what has it: entity, column or nothing, and name.
+    fileprivate var renamed: Set<[String]> {
+        var renamed: Set<[String]> = []
+        for entity in names ?? [] {
+            if let name = entity.name, name != entity.entity {
+                renamed.insert([entity.entity, "", name])
+            }
+            for case (let column, let name?) in entity.columns {
+                renamed.insert([entity.entity, column, name])
+            }
+        }
+        return renamed
     }
 }
