@@ -64,7 +64,6 @@ struct BatchTables {
         of columns: ArrivingFacts, _ range: Range<Int>, to objects: inout Indexer<ObjectUID>
     ) -> [Int32] {
         var places = [Int32](repeating: -1, count: columns.objects.count)
-        if range == columns.dots.indices { objects.reserve(columns.objects.count) }
         func add(_ object: Int32) {
             if places[Int(object)] >= 0 { return }
             places[Int(object)] = Int32(objects.add(columns.objects[Int(object)]))
@@ -170,12 +169,6 @@ extension Batch.Entity {
 private struct Indexer<Item: Hashable> {
     private(set) var items: [Item] = []
     private(set) var places: [Item: Int] = [:]
-
-    /// Makes room for some items.
-    mutating func reserve(_ count: Int) {
-        items.reserveCapacity(count)
-        places.reserveCapacity(count)
-    }
 
     @discardableResult
     mutating func add(_ item: Item) -> Int {

@@ -46,8 +46,9 @@ struct LaneRecord {
         cells.removeAll(keepingCapacity: true)
         names.removeAll(keepingCapacity: true)
         targets.removeAll(keepingCapacity: true)
-        lifeCount = Int(truncatingIfNeeded: cursor.varint())
-        for life in 0..<max(0, min(lifeCount, bytes.count)) {
+        guard let lives = count(&cursor, of: bytes) else { return false }
+        lifeCount = lives
+        for life in 0..<lives {
             let kind = cursor.byte()
             let incarnation = Int(truncatingIfNeeded: cursor.varint())
             let name = self.name(&cursor)
@@ -58,8 +59,9 @@ struct LaneRecord {
         for width in widths {
             var cell = Cell()
             cell.start = cursor.position
-            cell.count = Int(truncatingIfNeeded: cursor.varint())
-            for version in 0..<max(0, min(cell.count, bytes.count)) {
+            guard let versions = count(&cursor, of: bytes) else { return false }
+            cell.count = versions
+            for version in 0..<versions {
                 let name = self.name(&cursor)
                 let incarnation = Int(truncatingIfNeeded: cursor.varint())
                 names.append(name)
@@ -76,6 +78,11 @@ struct LaneRecord {
             cells.append(cell)
         }
         return !cursor.isBroken && cursor.position == bytes.count
+    }
+
+    /// A number of facts; nil: more than the record has bytes.
+    private func count(_ cursor: inout ByteCursor, of bytes: UnsafeRawBufferPointer) -> Int? {
+        Int(exactly: cursor.varint()).flatMap { $0 <= bytes.count ? $0 : nil }
     }
 
     private func name(_ cursor: inout ByteCursor) -> Name {
