@@ -18,6 +18,12 @@ struct Apply: ParsableCommand {
     @Option(help: "The process kills itself as this statement of SQLite begins, from 1 on.")
     var killAt: Int?
 
+    func validate() throws {
+        guard killAt ?? 1 > 0 else {
+            throw ValidationError("--kill-at counts statements from 1 on")
+        }
+    }
+
     func run() throws {
         var statements = 0
         try Statements.observing(

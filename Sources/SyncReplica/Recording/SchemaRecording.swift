@@ -52,9 +52,9 @@ struct SchemaRecording {
     ///
     /// Where that is what the newest of them says, its replica alone states it again, with a
     /// transaction that has seen all: others do not know what was before each of them, and could
-    /// not tell what one has dropped from what another one has made. Not where they have renamed
-    /// otherwise, unless a new replica would make of them what they did not mean: each keeps its
-    /// names until its owner decides.
+    /// not tell what one has dropped from what another one has made. Where another one has a name
+    /// that the newest does not have, it does so only if a new replica would come to something
+    /// else: a later statement would take that name from its owner, who has to be asked.
     /// - Throws: SQLite errors.
     /// - Complexity: O(replicas), and O(schemas) where there are such.
     func mergeConcurrent() throws {
