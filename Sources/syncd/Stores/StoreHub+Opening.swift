@@ -146,8 +146,10 @@ extension StoreHub {
         repairing.withLock { _ in
             do {
                 if FileIdentity(path: path) == opened.file {
-                    if opened.store.isForsaken { waitForOthers(of: opened) }
+                    let isForsaken = opened.store.isForsaken
+                    if isForsaken { waitForOthers(of: opened) }
                     try opened.store.close()
+                    if isForsaken { usleep(Self.removalPause) }
                 } else {
                     try closeMoved(opened)
                 }
@@ -158,6 +160,10 @@ extension StoreHub {
     }
 
     private static let emptyingAttemptsMax = 100
+    /// In microseconds. Who removes the -wal removes the -shm next, or the other way round: a
+    /// connection that is opened between the two would have one of them, and programs another, and
+    /// SQLite would lose what they commit.
+    private static let removalPause: UInt32 = 250_000
 
     /// The replicator may be at work, mostly for some milliseconds; the database is not opened
     /// again before it ends (``SideFiles``).
@@ -215,6 +221,7 @@ extension StoreHub {
                 return try tryOpening()
             } catch let error as SyncError where error.code == .storeReplaced {
                 log.info("\(error.reason): opening it again")
+                usleep(Self.removalPause)
             }
         }
         try tryOpening()
