@@ -15,15 +15,15 @@ struct CellChangeTests {
         name: "t", columns: ["k", "a", "added"].map { MergeEntity.Column($0) }, key: [0],
         identity: .key)
 
-    /// The transactions that the default of the new column is attributed to.
-    private func added(_ life: [Life], key: [Dot], a: [Dot]) -> Set<Dot> {
+    /// The transactions that the default of the new column is of; nil: of none.
+    private func added(_ life: [Life], key: [Dot], a: [Dot]) -> Set<Dot?> {
         var record = ObjectRecord(entity: 0, cellCount: 2)
         record.life = life
         for (cell, dots) in [key, a].enumerated() {
             record.cells[cell] = dots.map { Version($0, incarnation: 1, value: [.value("x")]) }
         }
         let change = CellChange(of: Self.entity, from: [["k"], ["a"]])
-        return Set(change.converted(record).cells[2].map(\.dot))
+        return Set(change.converted(record).cells[2].map { $0.isUnwritten ? nil : $0.dot })
     }
 
     private func life(_ dot: Dot, _ kind: LifeKind) -> Life {
@@ -36,12 +36,18 @@ struct CellChangeTests {
         #expect(added([life(first, .created)], key: [first], a: [later]) == [first])
         #expect(
             added(both.map { life($0, .created) }, key: both, a: both + [later]) == Set(both))
-        #expect(added(both.map { life($0, .revived) }, key: both, a: both) == Set(both))
     }
 
-    @Test("of a deleted row, and one that an edit keeps, the insert is what wrote the key")
-    func others() {
+    @Test("of a deleted row the insert is what wrote the key")
+    func deleted() {
         #expect(added([life(later, .deleted)], key: [first], a: [second]) == [first])
-        #expect(added([life(later, .revived)], key: [first], a: [later]) == [first])
+    }
+
+    /// What is left of its inserts depends on the replica.
+    @Test("in a row that an edit keeps it is of no transaction")
+    func kept() {
+        #expect(added([life(later, .revived)], key: [first], a: [later]) == [nil])
+        let both = [first, second]
+        #expect(added(both.map { life($0, .revived) }, key: both, a: both) == [nil])
     }
 }

@@ -1,49 +1,23 @@
 import SyncValues
 
 extension Batch {
-    /// The defaults of columns that the sender does not have.
-    package struct Defaults: Sendable {
-        /// Facts of the transactions that inserted the objects.
-        package var facts: [Fact] = []
-        /// Facts of transactions that kept objects alive which had been deleted: for cells of which
-        /// that delete has left nothing.
-        package var remainders: [Fact] = []
-    }
-
-    /// What a transaction wrote of an object.
-    private struct Writing: Hashable {
-        let object: ObjectUID
-        let entity: Int
-        let dot: Dot
-    }
-
     /// The defaults of columns that the sender does not have: its rows show them, as rows show that
-    /// are older than a column. Facts of the transaction that inserted the object, so that they are
-    /// the same on every replica; or that deleted a row and inserted it again, which wrote all of
-    /// it that the sender has.
+    /// are older than a column. Facts of the transactions that inserted the objects, so that they
+    /// are the same on every replica.
+    ///
+    /// An edit that keeps a row which was deleted elsewhere says nothing of these columns, also
+    /// where it wrote all of the row that the sender has: see ``MergeState/fill(_:)``.
     /// - Complexity: O(facts)
-    package func defaults(in schema: MergeSchema) -> Defaults {
+    package func defaults(in schema: MergeSchema) -> [Fact] {
         let missing = missingCells(in: schema)
-        if missing.isEmpty { return Defaults() }
-        var written: [Writing: Int] = [:]
-        for case .cell(let uid, let entity, _, let version) in facts where missing[entity] != nil {
-            written[Writing(object: uid, entity: entity, dot: version.dot), default: 0] += 1
-        }
-        var defaults = Defaults()
-        for case .life(let uid, let entity, let life) in facts where life.kind != .deleted {
+        if missing.isEmpty { return [] }
+        var defaults: [Fact] = []
+        for case .life(let uid, let entity, let life) in facts where life.kind == .created {
             guard let (place, cells) = missing[entity] else { continue }
-            let writing = Writing(object: uid, entity: entity, dot: life.dot)
-            let isInsert =
-                life.kind == .created || written[writing] == entities[entity].cells.count
-            for cell in cells {
-                let fact = Fact.cell(
+            defaults += cells.map { cell in
+                .cell(
                     uid, entity: place, cell: cell,
                     schema.entities[place].defaultVersion(of: cell, at: life))
-                if isInsert {
-                    defaults.facts.append(fact)
-                } else {
-                    defaults.remainders.append(fact)
-                }
             }
         }
         return defaults
@@ -77,21 +51,48 @@ extension Batch {
 }
 
 extension MergeState {
-    /// Inserts facts about cells of which there is no version of the same life.
-    package mutating func fill(_ facts: [Fact]) {
-        for case .cell(let uid, let entity, let cell, let version) in facts {
-            guard let record = objects[uid], record.incarnation == version.incarnation,
-                !record.cells[cell].contains(where: { $0.incarnation == version.incarnation })
-            else { continue }
-            insert(.cell(uid, entity: entity, cell: cell, version))
+    /// Gives objects that an edit keeps the defaults of cells in which nothing of their present
+    /// life is: the edit stated all of the row that its writer had, so that these are columns which
+    /// came later. They lose to every fact about these cells, whichever comes first.
+    /// - Complexity: O(cells of the objects)
+    package mutating func fill(_ uids: some Sequence<ObjectUID>) {
+        for uid in uids {
+            guard let record = objects[uid], record.isKept else { continue }
+            let newest = record.incarnation
+            guard let near = record.life.first(where: { $0.incarnation == newest }) else {
+                continue
+            }
+            let entity = schema.entities[record.entity]
+            for cell in record.cells.indices where cell != entity.numberCell {
+                let versions = record.cells[cell]
+                if versions.contains(where: { $0.incarnation == newest }) { continue }
+                objects[uid]?.cells[cell] =
+                    versions.filter { !$0.isUnwritten } + [
+                        Version(
+                            unwritten: entity.defaultValue(of: cell), incarnation: newest,
+                            near: near.dot.replica)
+                    ]
+            }
         }
+    }
+}
+
+extension ObjectRecord {
+    /// Whether an edit keeps its present life, which was deleted elsewhere.
+    package var isKept: Bool {
+        let newest = incarnation
+        return life.contains { $0.kind == .revived && $0.incarnation == newest }
     }
 }
 
 extension MergeEntity {
     /// The default of a cell, as if it was written when the object was inserted.
     package func defaultVersion(of cell: Int, at life: Life) -> Version {
-        let value = cells[cell].map { Field.value(columns[$0].defaultValue) }
-        return Version(life.dot, incarnation: life.incarnation, value: value)
+        Version(life.dot, incarnation: life.incarnation, value: defaultValue(of: cell))
+    }
+
+    /// What a new row shows in a cell that nobody states.
+    package func defaultValue(of cell: Int) -> [Field] {
+        cells[cell].map { .value(columns[$0].defaultValue) }
     }
 }

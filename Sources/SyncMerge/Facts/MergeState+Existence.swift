@@ -43,6 +43,7 @@ extension MergeState {
     /// moment of the migration, and so on the replica; it wrote another cell, too. Nobody wrote the
     /// default, and where someone did, the other cell tells it.
     func isAttributedDefault(_ version: Version, cell: Int, of record: ObjectRecord) -> Bool {
+        if version.isUnwritten { return true }
         let entity = schema.entities[record.entity]
         guard
             zip(entity.cells[cell], version.value).allSatisfy({ column, field in

@@ -124,7 +124,10 @@ extension ObjectRecord {
         guard !cells[cell].contains(where: { headers.isSeen(version.dot, by: $0.dot) }) else {
             return
         }
-        cells[cell].removeAll { $0.dot == version.dot || headers.isSeen($0.dot, by: version.dot) }
+        cells[cell].removeAll {
+            if $0.isUnwritten, $0.incarnation > version.incarnation { return false }
+            return $0.dot == version.dot || headers.isSeen($0.dot, by: version.dot)
+        }
         cells[cell].append(version)
     }
 }

@@ -100,8 +100,7 @@ struct BatchMerge {
         beside lane: ChangesBeside? = nil
     ) throws {
         var (delta, unknown) = batch.resolved(in: schema.merge)
-        let defaults = batch.defaults(in: schema.merge)
-        delta = delta.adding(defaults.facts)
+        delta = delta.adding(batch.defaults(in: schema.merge))
         if let lane { delta = delta.leavingOut(lane.objects) }
         // Before the headers are appended: their facts are not merged yet.
         let loader = try RegionLoader(storage)
@@ -109,8 +108,8 @@ struct BatchMerge {
             of: delta, after: merged, numbers: batch.extras.numbers,
             hasGaps: batch.hasGaps || !dropped.isEmpty, in: transaction)
         try append(fresh, changes)
-        try loader.add(
-            Self.objects(of: delta, after: merged).union(dropped.keys).sorted())
+        let objects = Self.objects(of: delta, after: merged).union(dropped.keys)
+        try loader.add(objects.sorted())
         try keep(unknown.filter { !merged.covers($0.dot) }, of: batch)
         let result = try RegionUpdate(transaction).show(
             loader, transactions: fresh.map(changes.shown), hints: batch.extras.numbers,
@@ -120,7 +119,7 @@ struct BatchMerge {
             guard state.merge(delta) else {
                 throw SyncError(.internalFault, "a batch that fits does not fit its region")
             }
-            state.fill(defaults.remainders.filter { !merged.covers($0.dot) })
+            state.fill(objects)
         }
         try verifier?.verify(result)
     }

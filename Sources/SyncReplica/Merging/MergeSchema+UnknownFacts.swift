@@ -43,7 +43,7 @@ extension MergeSchema {
             others[uid, default: []].formUnion(entry.columns.map(SQLName.folded))
         }
         var defaults: [Fact] = []
-        for case .life(let uid, let place, let life) in facts where life.kind != .deleted {
+        for case .life(let uid, let place, let life) in facts where life.kind == .created {
             let entity = entities[place]
             for (cell, columns) in entity.cells.enumerated()
             where !(written[uid]?.contains(cell) ?? false) {

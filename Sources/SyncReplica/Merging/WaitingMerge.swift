@@ -23,13 +23,15 @@ struct WaitingMerge {
         guard !placed.isEmpty else { return }
         let facts = placed + schema.defaults(of: placed, besides: try storage.unknown.all())
         let loader = try RegionLoader(storage)
-        try loader.add(facts.compactMap(\.object))
+        let objects = facts.compactMap(\.object)
+        try loader.add(objects)
         for dot in Set(facts.map(\.dot)) {
             try loader.loadHeader(dot)
             try transaction.resend(dot)
         }
         try RegionUpdate(transaction).show(loader, transactions: [], hints: hints) { state in
             for fact in facts { state.insert(fact) }
+            state.fill(objects)
         }
         try logOverwritten(placed)
     }

@@ -34,17 +34,20 @@ struct CellChange {
         result.life = record.life
         for (cell, columns) in entity.cells.enumerated() {
             let parts = columns.map { sources[$0] }
-            let versions =
-                parts.compactMap { $0 }.first.map { record.cells[$0.cell] }
-                ?? record.firstVersions(
+            let value = entity.defaultValue(of: cell)
+            guard let first = parts.compactMap(\.self).first else {
+                result.cells[cell] = record.defaultVersions(
+                    value,
                     keyCell: entity.isPrivate ? nil : entity.key.first.flatMap { sources[$0]?.cell }
                 )
-            result.cells[cell] = versions.map { version in
-                let value = zip(columns, parts).map { column, part -> Field in
-                    guard let part else { return .value(entity.columns[column].defaultValue) }
+                continue
+            }
+            result.cells[cell] = record.cells[first.cell].map { version in
+                let value = zip(parts, value).map { part, missing -> Field in
+                    guard let part else { return missing }
                     let versions = record.cells[part.cell]
                     let same = versions.first { $0.dot == version.dot } ?? versions.first
-                    return same?.value[part.place] ?? .value(entity.columns[column].defaultValue)
+                    return same?.value[part.place] ?? missing
                 }
                 return Version(version.dot, incarnation: version.incarnation, value: value)
             }
@@ -55,26 +58,25 @@ struct CellChange {
 
 extension ObjectRecord {
     /// Versions of a column that did not exist: one for each insert, also where several replicas
-    /// inserted one row, or one deleted it and inserted it again, which wrote all of it. A deleted
-    /// object has no insert fact any more, but the insert wrote the key; where the key is no
-    /// property, the first remaining version is used.
-    fileprivate func firstVersions(keyCell: Int?) -> [Version] {
-        let inserts = life.filter { life in
-            life.kind == .created
-                || life.kind == .revived
-                    && cells.allSatisfy { $0.contains { $0.dot == life.dot } }
+    /// inserted one row. A deleted object has no insert fact any more, but the insert wrote the
+    /// key; where the key is no property, the first remaining version is used. Where an edit keeps
+    /// a deleted object, replicas may have different ones left: there it is of nobody.
+    fileprivate func defaultVersions(_ value: [Field], keyCell: Int?) -> [Version] {
+        let inserts = life.filter { $0.kind == .created }.sorted {
+            ($0.incarnation, $0.dot) < ($1.incarnation, $1.dot)
         }
-        var dots: [Int: Dot] = [:]
-        for version in cells.joined() {
-            dots[version.incarnation] = min(dots[version.incarnation] ?? version.dot, version.dot)
+        let versions = inserts.map {
+            Version($0.dot, incarnation: $0.incarnation, value: value)
         }
-        for version in keyCell.map({ cells[$0] }) ?? [] {
-            dots[version.incarnation] = version.dot
+        let newest = incarnation
+        let present = cells.joined().filter { $0.incarnation == newest }
+        guard inserts.last?.incarnation != newest, let near = present.map(\.dot).min() else {
+            return versions
         }
-        for insert in inserts { dots[insert.incarnation] = nil }
-        let firsts = dots.map { ($0.value, $0.key) } + inserts.map { ($0.dot, $0.incarnation) }
-        return firsts.sorted { ($0.1, $0.0) < ($1.1, $1.0) }.map {
-            Version($0.0, incarnation: $0.1, value: [])
+        if isKept {
+            return versions + [Version(unwritten: value, incarnation: newest, near: near.replica)]
         }
+        let key = keyCell.flatMap { cells[$0].last { $0.incarnation == newest } }
+        return versions + [Version(key?.dot ?? near, incarnation: newest, value: value)]
     }
 }

@@ -38,7 +38,7 @@ struct ShapeMigration {
             let record = try RecordCoding.decode(
                 bytes, entity: entity, widths: widths, replicas: replicas)
             for cell in dropped {
-                for version in record.cells[cell] {
+                for version in record.cells[cell] where !version.isUnwritten {
                     try unknown.write(
                         .cell(uid, entity: 0, cell: cell, version), of: [former])
                 }

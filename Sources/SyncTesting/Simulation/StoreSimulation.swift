@@ -57,7 +57,8 @@ package struct StoreSimulation {
         case migrating
     }
 
-    private static let roundsMax = 4
+    /// What one member doubts the others confirm one after the other.
+    private static let roundsMax = 8
 
     private let schema: SimulatedSchema
     private let steps: Int

@@ -34,32 +34,69 @@ struct BatchDefaultTests {
         [.cell(uid, entity: 0, cell: 2, Version(dot, incarnation: 1, value: [.value(.null)]))]
     }
 
-    @Test("an insert states them; so does a row that was deleted and inserted again")
+    @Test("an insert states them; an edit that keeps a row says nothing of them")
     func inserts() {
-        let inserted = batch(.created, cells: []).defaults(in: schema)
-        #expect(inserted.facts == expected && inserted.remainders.isEmpty)
-        let again = batch(.revived, cells: [0, 1]).defaults(in: schema)
-        #expect(again.facts == expected && again.remainders.isEmpty)
-        let deleted = batch(.deleted, cells: []).defaults(in: schema)
-        #expect(deleted.facts.isEmpty && deleted.remainders.isEmpty)
+        #expect(batch(.created, cells: []).defaults(in: schema) == expected)
+        #expect(batch(.revived, cells: [1]).defaults(in: schema).isEmpty)
+        #expect(batch(.revived, cells: [0, 1]).defaults(in: schema).isEmpty)
+        #expect(batch(.deleted, cells: []).defaults(in: schema).isEmpty)
     }
 
-    /// The edit of a row that was deleted elsewhere says nothing of a column that its writer does
-    /// not have, unless the delete has left nothing in it.
-    @Test("an edit that keeps a row fills what is empty, and nothing else")
+    private func state(
+        _ facts: [Fact], fillingAfter count: Int, seen: VersionVector = VersionVector()
+    ) -> MergeState {
+        var state = MergeState(schema: schema)
+        for (place, fact) in facts.enumerated() {
+            if place == count { state.fill([uid]) }
+            let seen = fact.dot == dot ? seen : VersionVector()
+            state.insert(
+                TransactionHeader(fact.dot, time: HybridTime(rawValue: 1), seen: seen))
+            state.insert(fact)
+        }
+        state.fill([uid])
+        return state
+    }
+
+    /// Also where the fact comes later than the edit, and where the edit's writer had merged it,
+    /// but had no column for it.
+    @Test("what an edit that keeps a row leaves empty has the default, until a fact comes")
     func edits() {
-        let kept = batch(.revived, cells: [1]).defaults(in: schema)
-        #expect(kept.facts.isEmpty && kept.remainders == expected)
-        let earlier = Version(Dot(.random(), 1), incarnation: 1, value: [.value("x")])
-        for versions in [[], [earlier]] {
-            var state = MergeState(schema: schema)
-            state.insert(.life(uid, entity: 0, Life(dot, kind: .revived, incarnation: 1)))
-            for version in versions {
-                state.insert(.cell(uid, entity: 0, cell: 2, version))
+        let other = Dot(.random(), 1)
+        let kept: [Fact] = [
+            .life(uid, entity: 0, Life(dot, kind: .revived, incarnation: 1)),
+            .cell(uid, entity: 0, cell: 1, Version(dot, incarnation: 1, value: [.value("b")])),
+        ]
+        let unwritten = state(kept, fillingAfter: 1).objects[uid]?.cells[2]
+        #expect(unwritten?.map(\.value) == [[.value(.null)]])
+        #expect(unwritten?.allSatisfy(\.isUnwritten) == true)
+        let stated = Fact.cell(
+            uid, entity: 0, cell: 2, Version(other, incarnation: 1, value: [.value("x")]))
+        var seen = VersionVector()
+        for _ in 1...2 {
+            for count in 0...2 {
+                let state = state(kept + [stated], fillingAfter: count, seen: seen)
+                #expect(state.objects[uid]?.cells[2].map(\.value) == [[.value("x")]])
             }
-            state.fill(kept.remainders)
-            let filled = state.objects[uid]?.cells[2].map(\.value)
-            #expect(filled == (versions.isEmpty ? [[.value(.null)]] : [[.value("x")]]))
+            seen.advance(to: other)
+        }
+    }
+
+    /// A fact about the life before says nothing of the present one.
+    @Test("the default of the present life stays beside facts of earlier ones")
+    func earlierLives() {
+        let again = [
+            Fact.life(uid, entity: 0, Life(dot, kind: .revived, incarnation: 2)),
+            .cell(uid, entity: 0, cell: 1, Version(dot, incarnation: 2, value: [.value("b")])),
+        ]
+        let earlier = Fact.cell(
+            uid, entity: 0, cell: 2,
+            Version(Dot(.random(), 1), incarnation: 1, value: [.value("x")]))
+        for facts in [again + [earlier], [earlier] + again] {
+            for count in 1...3 {
+                let versions = state(facts, fillingAfter: count).objects[uid]?.cells[2] ?? []
+                #expect(versions.map(\.incarnation).sorted() == [1, 2])
+                #expect(versions.filter(\.isUnwritten).map(\.incarnation) == [2])
+            }
         }
     }
 }
