@@ -137,7 +137,7 @@ package struct View: Sendable {
                 for version in versions {
                     let id = VersionID(uid, cell: cell, dot: version.dot)
                     if let row, row.sources[cell] == id || row.blended.contains(id) { continue }
-                    if state.isEnded(version, in: record) { continue }
+                    if version.isUnwritten || state.isEnded(version, in: record) { continue }
                     if row == nil || version.incarnation < newest,
                         state.isAttributedDefault(version, cell: cell, of: record)
                     {
