@@ -185,9 +185,11 @@ extension MergeState {
 }
 
 extension [Dot: TransactionHeader] {
-    /// Whether the writer of `later` had merged `earlier`.
+    /// Whether the writer of `later` had merged `earlier`; each has seen the defaults that nobody
+    /// wrote (``Version/isUnwritten``), also where its header is not kept.
     func isSeen(_ earlier: Dot, by later: Dot) -> Bool {
         guard later != earlier else { return false }
+        if earlier.number == 0 { return later.number > 0 }
         if later.replica == earlier.replica { return later.number > earlier.number }
         return self[later]?.seen.covers(earlier) ?? false
     }

@@ -99,4 +99,34 @@ struct BatchDefaultTests {
             }
         }
     }
+
+    /// Also where the headers are not kept any more: then no time says which is later.
+    @Test("in a row of several objects it loses to what another one has")
+    func rows() throws {
+        let replicas = [ReplicaID.random(), .random()].sorted()
+        func record(_ kind: LifeKind, _ replica: ReplicaID, added: Version) -> ObjectRecord {
+            let dot = Dot(replica, 7)
+            var record = ObjectRecord(entity: 0, cellCount: 3)
+            record.life = [Life(dot, kind: kind, incarnation: 1)]
+            let other = Version(dot, incarnation: 1, value: [.value("a")])
+            record.cells = [[other], [other], [added]]
+            return record
+        }
+        for (kept, created) in [(replicas[0], replicas[1]), (replicas[1], replicas[0])] {
+            let objects = [
+                uid: record(
+                    .revived, kept,
+                    added: Version(unwritten: [.value(.null)], incarnation: 1, near: kept)),
+                ObjectUID(high: 1, low: 3): record(
+                    .created, created,
+                    added: Version(Dot(created, 7), incarnation: 1, value: [.value("x")])),
+            ]
+            let alias = MergeState.Alias(uid, ObjectUID(high: 1, low: 3))
+            let state = MergeState(
+                schema: schema, vector: VersionVector(), headers: [], objects: objects,
+                aliases: [alias: Dot(kept, 7)])
+            let row = try #require(View(state).rows.values.first)
+            #expect(row.fields.contains(.value("x")))
+        }
+    }
 }
