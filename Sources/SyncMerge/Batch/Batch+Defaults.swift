@@ -53,7 +53,9 @@ extension Batch {
 extension MergeState {
     /// Gives objects that an edit keeps the defaults of cells in which nothing of their present
     /// life is: the edit stated all of the row that its writer had, so that these are columns which
-    /// came later. They lose to every fact about these cells, whichever comes first.
+    /// came later. They lose to every fact about these cells, whichever comes first. Where the edit
+    /// came first, what it stated may have been overwritten, and that may come with a later batch:
+    /// a row without what it has to have is not shown before.
     /// - Complexity: O(cells of the objects)
     package mutating func fill(_ uids: some Sequence<ObjectUID>) {
         for uid in uids {
@@ -63,7 +65,7 @@ extension MergeState {
                 continue
             }
             let entity = schema.entities[record.entity]
-            for cell in record.cells.indices where cell != entity.numberCell {
+            for cell in record.cells.indices where entity.mayBeAdded(cell) {
                 let versions = record.cells[cell]
                 if versions.contains(where: { $0.incarnation == newest }) { continue }
                 objects[uid]?.cells[cell] =
@@ -89,6 +91,14 @@ extension MergeEntity {
     /// The default of a cell, as if it was written when the object was inserted.
     package func defaultVersion(of cell: Int, at life: Life) -> Version {
         Version(life.dot, incarnation: life.incarnation, value: defaultValue(of: cell))
+    }
+
+    /// Whether rows can be older than the columns of a cell, as ALTER TABLE has it.
+    fileprivate func mayBeAdded(_ cell: Int) -> Bool {
+        cells[cell].allSatisfy { place in
+            let column = columns[place]
+            return !key.contains(place) && !(column.isRequired && column.defaultValue == .null)
+        }
     }
 
     /// What a new row shows in a cell that nobody states.

@@ -81,6 +81,25 @@ struct BatchDefaultTests {
         }
     }
 
+    /// Its value comes with a later batch.
+    @Test("a column that has to be stated has no default")
+    func required() {
+        for isRequired in [false, true] {
+            let entity = MergeEntity(
+                name: "t",
+                columns: [.init("id"), .init("a"), .init("added", isRequired: isRequired)],
+                key: [0], identity: .privateNumber)
+            var record = ObjectRecord(entity: 0, cellCount: 2)
+            record.life = [Life(dot, kind: .revived, incarnation: 1)]
+            record.cells[0] = [Version(dot, incarnation: 1, value: [.value("a")])]
+            var state = MergeState(
+                schema: MergeSchema([entity]), vector: VersionVector(), headers: [],
+                objects: [uid: record], aliases: [:])
+            state.fill([uid])
+            #expect(state.objects[uid]?.cells[1].isEmpty == isRequired)
+        }
+    }
+
     /// A fact about the life before says nothing of the present one.
     @Test("the default of the present life stays beside facts of earlier ones")
     func earlierLives() {
