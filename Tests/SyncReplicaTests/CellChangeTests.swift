@@ -38,16 +38,13 @@ struct CellChangeTests {
             added(both.map { life($0, .created) }, key: both, a: both + [later]) == Set(both))
     }
 
-    @Test("of a deleted row the insert is what wrote the key")
-    func deleted() {
-        #expect(added([life(later, .deleted)], key: [first], a: [second]) == [first])
-    }
-
-    /// What is left of its inserts depends on the replica.
-    @Test("in a row that an edit keeps it is of no transaction")
-    func kept() {
+    /// Which of the other transactions are left depends on the replica.
+    @Test("of a deleted row, and one that an edit keeps, it is of no transaction")
+    func others() {
+        #expect(added([life(later, .deleted)], key: [first], a: [second]) == [nil])
         #expect(added([life(later, .revived)], key: [first], a: [later]) == [nil])
         let both = [first, second]
         #expect(added(both.map { life($0, .revived) }, key: both, a: both) == [nil])
+        #expect(added([life(later, .deleted)], key: [], a: []).isEmpty)
     }
 }

@@ -5,8 +5,8 @@ extension Batch {
     /// are older than a column. Facts of the transactions that inserted the objects, so that they
     /// are the same on every replica.
     ///
-    /// An edit that keeps a row which was deleted elsewhere says nothing of these columns, also
-    /// where it wrote all of the row that the sender has: see ``MergeState/fill(_:)``.
+    /// An edit that keeps a row which was deleted elsewhere says nothing of these columns:
+    /// ``MergeState/fill(_:)``.
     /// - Complexity: O(facts)
     package func defaults(in schema: MergeSchema) -> [Fact] {
         let missing = missingCells(in: schema)
@@ -51,39 +51,37 @@ extension Batch {
 }
 
 extension MergeState {
-    /// Gives objects that an edit keeps the defaults of cells in which nothing of their present
-    /// life is: the edit stated all of the row that its writer had, so that these are columns which
-    /// came later. They lose to every fact about these cells, whichever comes first. Where the edit
-    /// came first, what it stated may have been overwritten, and that may come with a later batch:
+    /// Gives the present lives of objects whose inserts are gone, because somebody deleted them,
+    /// the defaults of cells in which nothing of these lives is: of columns that came later, where
+    /// an edit keeps the row, or a reference shows it. They lose to every fact about these cells,
+    /// whichever comes first: what came earlier and was overwritten may come with a later batch. So
     /// a row without what it has to have is not shown before.
     /// - Complexity: O(cells of the objects)
     package mutating func fill(_ uids: some Sequence<ObjectUID>) {
         for uid in uids {
-            guard let record = objects[uid], record.isKept else { continue }
-            let newest = record.incarnation
-            guard let near = record.life.first(where: { $0.incarnation == newest }) else {
-                continue
-            }
+            guard let record = objects[uid] else { continue }
             let entity = schema.entities[record.entity]
             for cell in record.cells.indices where entity.mayBeAdded(cell) {
-                let versions = record.cells[cell]
-                if versions.contains(where: { $0.incarnation == newest }) { continue }
-                objects[uid]?.cells[cell] =
-                    versions.filter { !$0.isUnwritten } + [
-                        Version(
-                            unwritten: entity.defaultValue(of: cell), incarnation: newest,
-                            near: near.dot.replica)
-                    ]
+                let isStated = record.cells[cell].contains { $0.incarnation == record.incarnation }
+                guard !isStated, let version = record.unwritten(entity.defaultValue(of: cell))
+                else { continue }
+                objects[uid]?.cells[cell].removeAll(where: \.isUnwritten)
+                objects[uid]?.cells[cell].append(version)
             }
         }
     }
 }
 
 extension ObjectRecord {
-    /// Whether an edit keeps its present life, which was deleted elsewhere.
-    package var isKept: Bool {
+    /// The default of a cell that has nothing of the present life; nil where this has an insert, or
+    /// nothing at all.
+    package func unwritten(_ value: [Field]) -> Version? {
         let newest = incarnation
-        return life.contains { $0.kind == .revived && $0.incarnation == newest }
+        let isInserted = life.contains { $0.kind == .created && $0.incarnation == newest }
+        guard !isInserted,
+            let near = cells.joined().first(where: { $0.incarnation == newest })
+        else { return nil }
+        return Version(unwritten: value, incarnation: newest, near: near.dot.replica)
     }
 }
 

@@ -36,10 +36,10 @@ struct CellChange {
             let parts = columns.map { sources[$0] }
             let value = entity.defaultValue(of: cell)
             guard let first = parts.compactMap(\.self).first else {
-                result.cells[cell] = record.defaultVersions(
-                    value,
-                    keyCell: entity.isPrivate ? nil : entity.key.first.flatMap { sources[$0]?.cell }
-                )
+                result.cells[cell] = record.inserts.map {
+                    Version($0.dot, incarnation: $0.incarnation, value: value)
+                }
+                if let version = record.unwritten(value) { result.cells[cell].append(version) }
                 continue
             }
             result.cells[cell] = record.cells[first.cell].map { version in
@@ -57,26 +57,11 @@ struct CellChange {
 }
 
 extension ObjectRecord {
-    /// Versions of a column that did not exist: one for each insert, also where several replicas
-    /// inserted one row. A deleted object has no insert fact any more, but the insert wrote the
-    /// key; where the key is no property, the first remaining version is used. Where an edit keeps
-    /// a deleted object, replicas may have different ones left: there it is of nobody.
-    fileprivate func defaultVersions(_ value: [Field], keyCell: Int?) -> [Version] {
-        let inserts = life.filter { $0.kind == .created }.sorted {
+    /// The inserts that a column which did not exist has its default of: one or, where several
+    /// replicas inserted one row, some. A deleted object has no insert fact any more.
+    fileprivate var inserts: [Life] {
+        life.filter { $0.kind == .created }.sorted {
             ($0.incarnation, $0.dot) < ($1.incarnation, $1.dot)
         }
-        let versions = inserts.map {
-            Version($0.dot, incarnation: $0.incarnation, value: value)
-        }
-        let newest = incarnation
-        let present = cells.joined().filter { $0.incarnation == newest }
-        guard inserts.last?.incarnation != newest, let near = present.map(\.dot).min() else {
-            return versions
-        }
-        if isKept {
-            return versions + [Version(unwritten: value, incarnation: newest, near: near.replica)]
-        }
-        let key = keyCell.flatMap { cells[$0].last { $0.incarnation == newest } }
-        return versions + [Version(key?.dot ?? near, incarnation: newest, value: value)]
     }
 }
