@@ -2,9 +2,8 @@ import SyncMerge
 import SyncStorage
 import SyncValues
 
-/// Takes apart what a replica lacks: one pass over the transactions, then one over the records of
-/// the objects that they wrote. Where a part has too many bytes then, both once more, after a pass
-/// over the records with large values: in most stores none are that large.
+/// Takes apart what a replica lacks: one pass over the records with large values, one over the
+/// transactions, then one over the records of the objects that they wrote.
 ///
 /// Memory does not grow with the rows: transactions and records go to ``ScratchStreams``. What does
 /// grow: a few numbers for each part and for each transaction with large values, and facts that are
@@ -15,12 +14,9 @@ import SyncValues
 struct OutgoingParts {
     /// A part ends before its weight exceeds this: the grain in which batches are cut.
     static let weightMax = 2_000
-    /// Bytes that a part may have for each fact, and bytes of a large one that weigh as much as
-    /// another: a part has some 32 MB at most, unless one transaction has more.
+    /// Bytes of a fact that weigh as much as a fact: a part has some 32 MB at most, unless one
+    /// transaction has more.
     static let largeBytes = 16 << 10
-
-    /// A part has more bytes than it may: large values have to be weighed.
-    private struct TooLarge: Error {}
 
     private(set) var parts: [OutgoingPart] = []
     /// Of part n: 2n has the transactions, 2n + 1 the records.
@@ -33,13 +29,11 @@ struct OutgoingParts {
     private let storage: ReplicaStorage
     private let since: VersionVector
     private let weightMax: Int
-    private let memoryMax: Int
     private var isPlaced: Set<Int64> = []
     private var writer = OutgoingPart.TransactionWriter()
     private var head = ByteWriter()
     /// What the large facts of a transaction add to its weight.
     private var large: [LaneRecord.Name: Int] = [:]
-    private var isWeighed = false
     /// By number of a replica in `syncd_replica`.
     private var ends: [Int64: [End]] = [:]
 
@@ -54,7 +48,6 @@ struct OutgoingParts {
     ///   - memoryMax: bytes of transactions and records in memory.
     init(_ storage: ReplicaStorage, since: VersionVector, factsMax: Int, memoryMax: Int) {
         content = ScratchStreams(memoryMax: memoryMax)
-        self.memoryMax = memoryMax
         self.storage = storage
         self.since = since
         weightMax = min(Self.weightMax, factsMax)
@@ -65,17 +58,7 @@ struct OutgoingParts {
     /// - Throws: SQLite errors; `corrupt`, `badData` for rows that cannot be read; `diskFull`.
     /// - Complexity: O(lacking transactions, and the objects that they wrote)
     mutating func collect(after place: Int64) throws {
-        do {
-            try collectAll(after: place)
-        } catch is TooLarge {
-            self = OutgoingParts(
-                storage, since: since, factsMax: weightMax, memoryMax: memoryMax)
-            try weighLarge(after: place)
-            try collectAll(after: place)
-        }
-    }
-
-    private mutating func collectAll(after place: Int64) throws {
+        try weighLarge(after: place)
         try collectTransactions(after: place)
         try collectUnknown()
         try collectRecords(after: place)
@@ -113,7 +96,6 @@ struct OutgoingParts {
 
     /// Lists say what changed, and not how large it is now.
     private mutating func weighLarge(after place: Int64) throws {
-        isWeighed = true
         let widths = storage.schema.merge.entities.map { $0.cells.map(\.count) }
         var record = OutgoingRecord()
         try storage.objects.forEachRecord(after: place, bytesMin: Self.largeBytes) {
@@ -192,10 +174,8 @@ struct OutgoingParts {
     }
 
     private mutating func collectRecords(after place: Int64) throws {
-        let entities = storage.schema.merge.entities
-        let widths = entities.map { $0.cells.map(\.count) }
-        // Shared numbers are facts.
-        let hasPrivateNumbers = entities.map(\.hasPrivateNumbers)
+        let schema = storage.schema.merge
+        let widths = schema.entities.map { $0.cells.map(\.count) }
         var finder = Finder(ends: ends, since: since, numbers: storage.replicas.numbers)
         var record = OutgoingRecord()
         /// The part of each fact; nil: it is not sent.
@@ -213,7 +193,8 @@ struct OutgoingParts {
                 parts[part].factCount += 1
                 if !found.contains(part) { found.append(part) }
             }
-            let number = hasPrivateNumbers[entity] ? number : nil
+            // Shared numbers are facts.
+            let number = schema.entities[entity].hasPrivateNumbers ? number : nil
             if found.count == 1, !owners.contains(nil) {
                 return try append(
                     .init(uid: uid, entity: entity, number: number, bytes: bytes), to: found[0])
@@ -234,9 +215,6 @@ struct OutgoingParts {
         head.removeAll()
         OutgoingPart.appendHead(of: record, to: &head)
         parts[part].recordBytes += record.bytes.count
-        guard isWeighed || parts[part].recordBytes <= weightMax * Self.largeBytes else {
-            throw TooLarge()
-        }
         try head.bytes.withUnsafeBytes { try content.append($0, to: 2 * part + 1) }
         try content.append(record.bytes, to: 2 * part + 1)
     }
