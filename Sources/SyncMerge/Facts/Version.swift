@@ -18,8 +18,8 @@ package struct Version: Sendable, Hashable {
 }
 
 extension Version {
-    /// A default that no remaining transaction wrote. Each transaction has seen it: the first
-    /// number of a replica is 1. So it loses to every fact of the same life, and is never sent.
+    /// A default that is of no transaction. Each transaction has seen it: the first number of a
+    /// replica is 1. So it loses to every fact of the same life, and is never sent.
     /// - Parameter replica: any that is known where the version is stored.
     package init(unwritten value: [Field], incarnation: Int, near replica: ReplicaID) {
         self.init(Dot(replica, 0), incarnation: incarnation, value: value)
