@@ -3,8 +3,8 @@ import SyncValues
 /// The permanent name of one transaction: the replica that made it and its number there.
 ///
 /// Numbers of one replica grow and have gaps; the first is 1 or more. In a record, 0 stands for no
-/// transaction (``Version/isUnwritten``). The order of dots (replica, then number) is not an order in
-/// time: it breaks ties, in the same way on every replica.
+/// transaction (``Version/isUnwritten``). The order of dots (replica, then number) is not an order
+/// in time: it breaks ties, in the same way on every replica.
 package struct Dot: Sendable, Hashable {
     /// The replica that made the transaction.
     package let replica: ReplicaID
