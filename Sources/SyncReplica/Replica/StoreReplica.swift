@@ -366,22 +366,21 @@ extension StoreReplica: Replica {
                 hint: "Stores that were tracked separately cannot be merged: clone one of them")
         }
         return try run("pull") { session in
-            try session.widenCache()
-            defer { session.narrowCache() }
-            var slices = BatchSlices(batch)
-            var proved: [ReplicaID: ChainLink] = [:]
-            while let slice = slices.next(factsMax: pace.factsMax) {
-                if !isAlone { pace.pause(before: slice.factCount) }
-                let start = ContinuousClock.now
-                guard
-                    try session.transact(
-                        adopting: policies, { try BatchMerge($0).merge(slice, proved: &proved) })
-                else {
-                    return false
+            // One cache for all slices.
+            try session.withWideCache {
+                var slices = BatchSlices(batch)
+                var proved: [ReplicaID: ChainLink] = [:]
+                while let slice = slices.next(factsMax: pace.factsMax) {
+                    if !isAlone { pace.pause(before: slice.factCount) }
+                    let start = ContinuousClock.now
+                    let isMerged = try session.transact(adopting: policies) {
+                        try BatchMerge($0).merge(slice, proved: &proved)
+                    }
+                    guard isMerged else { return false }
+                    pace.note(slice.factCount, from: start, to: .now)
                 }
-                pace.note(slice.factCount, from: start, to: .now)
+                return true
             }
-            return true
         }
     }
 }

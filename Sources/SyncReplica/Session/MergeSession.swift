@@ -21,10 +21,14 @@ final class MergeSession {
     let tracker: Tracker
     /// How many changes the last transaction found that were not captured.
     private(set) var missedCount = 0
+    /// Whether ``withWideCache(_:)`` runs.
+    var isCacheWide = false
     private let triggers: FiringTriggers
     private var storage: ReplicaStorage?
+    /// Where the commits end that the open write transaction found in the log.
+    private var boundaries: [Boundary]?
 
-    /// - Throws: `internalFault` when the connection is closed; SQLite errors.
+    /// - Throws: `internalFault` when the connection is closed.
     init(
         _ database: Database, tracker: Tracker, identity: StoreIdentity,
         environment: MergeEnvironment
@@ -38,24 +42,6 @@ final class MergeSession {
         self.identity = identity
         self.environment = environment
         triggers = FiringTriggers(connection)
-        // In the rollback journal modes a cache that spills takes the lock that keeps out readers,
-        // among them this process's own connection, which is asked within a write transaction.
-        try RawTransaction.execute("PRAGMA cache_spill = OFF", on: connection)
-    }
-
-    /// Keeps the page cache of a transaction (``SpillingCache``) for the next ones, until
-    /// ``narrowCache()``.
-    /// - Throws: SQLite errors.
-    func widenCache() throws {
-        try RawTransaction.execute(
-            "PRAGMA cache_size = -\(SpillingCache.kibibytes)", on: connection)
-    }
-
-    /// Restores the size of the page cache, and releases its memory.
-    func narrowCache() {
-        let size = DatabaseOpener.cacheKibibytes
-        try? RawTransaction.execute("PRAGMA cache_size = -\(size)", on: connection)
-        sqlite3_db_release_memory(connection)
     }
 
     /// Runs `body` in one write transaction, after what writers have committed is recorded as
@@ -84,43 +70,51 @@ final class MergeSession {
     ) throws -> Result {
         var start: ContinuousClock.Instant?
         defer {
+            boundaries = nil
             environment.endWriting()
             start.map { environment.tally.count(transaction: .now - $0) }
         }
-        let cache = try SpillingCache(connection)
-        defer { cache.end() }
-        return try RawTransaction.write(on: connection) {
-            start = .now
-            try cache.requireSameMode()
-            let former = self.storage
-            do {
-                let isUnseen = try verifyCapture()
-                let storage = try prepare()
-                try requireIdentity(storage)
-                let structure = ShownStructure(storage)
-                let isRestructured = try structure.isNew()
-                var transaction = try recordLocal(
-                    on: storage, isUnseen: isUnseen, isRestructured: isRestructured)
-                try structure.store()
-                if former !== storage {
-                    try WaitingMerge(transaction).merge()
-                    try SchemaRecording(transaction).record()
+        return try withWideCache {
+            try RawTransaction.write(on: connection) {
+                start = .now
+                return try DatabaseOpener.withoutWaiting(on: connection) {
+                    try transacting(adopting: policies, body)
                 }
-                if let policies, try policies.shouldReplace(storage.policies) {
-                    transaction = try adopt(policies, after: transaction)
-                }
-                let result = try body(transaction)
-                try transaction.finish()
-                // After new policies, or none: another one than the transaction began with.
-                if let storage = self.storage {
-                    try SumKeeping(storage, identity: identity).keep()
-                }
-                return result
-            } catch {
-                // Numbers that were assigned and rolled back must not be used again.
-                self.storage = nil
-                throw error
             }
+        }
+    }
+
+    private func transacting<Result>(
+        adopting policies: MergePolicies?, _ body: (MergeTransaction) throws -> Result
+    ) throws -> Result {
+        let former = self.storage
+        do {
+            let isUnseen = try verifyCapture()
+            let storage = try prepare()
+            try requireIdentity(storage)
+            let structure = ShownStructure(storage)
+            let isRestructured = try structure.isNew()
+            var transaction = try recordLocal(
+                on: storage, isUnseen: isUnseen, isRestructured: isRestructured)
+            try structure.store()
+            if former !== storage {
+                try WaitingMerge(transaction).merge()
+                try SchemaRecording(transaction).record()
+            }
+            if let policies, try policies.shouldReplace(storage.policies) {
+                transaction = try adopt(policies, after: transaction)
+            }
+            let result = try body(transaction)
+            try transaction.finish()
+            // After new policies, or none: another one than the transaction began with.
+            if let storage = self.storage {
+                try SumKeeping(storage, identity: identity).keep()
+            }
+            return result
+        } catch {
+            // Numbers that were assigned and rolled back must not be used again.
+            self.storage = nil
+            throw error
         }
     }
 
@@ -143,10 +137,14 @@ final class MergeSession {
         return transaction
     }
 
-    /// Begins a step of the SQLite transaction that the connection is in.
+    /// Begins a step of the SQLite transaction that the connection is in. The first one alone asks
+    /// another connection where commits end: later it may be kept out.
     func begin(on storage: ReplicaStorage) throws -> MergeTransaction {
-        try MergeTransaction(
-            storage: storage, database: database, identity: identity, environment: environment)
+        let boundaries = try self.boundaries ?? environment.boundaries()
+        self.boundaries = boundaries
+        return try MergeTransaction(
+            storage: storage, database: database, identity: identity, environment: environment,
+            boundaries: boundaries)
     }
 
     /// Checks that the file is the replica that it was when it was opened.

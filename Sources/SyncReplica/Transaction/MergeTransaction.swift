@@ -30,14 +30,14 @@ final class MergeTransaction {
     /// - Throws: SQLite errors; `corrupt` for settings that are out of range.
     init(
         storage: ReplicaStorage, database: Database, identity: StoreIdentity,
-        environment: MergeEnvironment
+        environment: MergeEnvironment, boundaries: [Boundary]
     ) throws {
         self.storage = storage
         self.database = database
         self.identity = identity
         self.environment = environment
         storage.objects.begin()
-        try storage.history.digest(try environment.boundaries())
+        try storage.history.digest(boundaries)
         let last = try storage.history.settings.integer(.clock)
         clock = HybridClock(last: HybridTime(rawValue: UInt64(bitPattern: last)))
         newestPosition = try storage.headers.newestPlace()

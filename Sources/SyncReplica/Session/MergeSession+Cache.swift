@@ -1,0 +1,34 @@
+import CSQLite
+import SyncStorage
+
+/// The page cache of a merge connection.
+///
+/// A transaction of any size takes as much memory as its cache: what does not fit is written before
+/// the commit, in WAL mode to the WAL, in the rollback journal modes to the database. There that
+/// keeps out readers until the commit, like any large transaction of SQLite, and two things follow:
+/// - Another connection of this process cannot be asked meanwhile (``begin(on:)``).
+/// - While other programs read, what does not fit stays in memory: nothing waits for them before
+///   the commit.
+extension MergeSession {
+    /// Identities are random, so that a few thousand pages of their index are written repeatedly.
+    /// With a smaller cache they are written and read each time.
+    private static let wideKibibytes = 32_768
+
+    /// Runs `body` with the cache that a large transaction needs, and releases its memory.
+    /// - Throws: what `body` throws; SQLite errors.
+    func withWideCache<Result>(_ body: () throws -> Result) throws -> Result {
+        guard !isCacheWide else { return try body() }
+        try setCache(kibibytes: Self.wideKibibytes)
+        isCacheWide = true
+        defer {
+            isCacheWide = false
+            try? setCache(kibibytes: DatabaseOpener.cacheKibibytes)
+            sqlite3_db_release_memory(connection)
+        }
+        return try body()
+    }
+
+    private func setCache(kibibytes: Int) throws {
+        try RawTransaction.execute("PRAGMA cache_size = -\(kibibytes)", on: connection)
+    }
+}
