@@ -186,15 +186,23 @@ struct LocalLaneTests {
             _ = try store.replica.vector
         }
         try store.run(String(parts.last ?? ""))
-        // Both are open before the first of them states: so both see the same WAL.
+        // All are open before the first of them states: so all see the same WAL.
         let general = try StoreReplica(store.path, wall: { 5 }, isVerifying: true, isGeneral: true)
         let quick = try StoreReplica(
             store.path, wall: { 5 }, isVerifying: true, usesLocalLane: true)
-        let expected = try SyncdTables.stated(by: general)
-        let found = try SyncdTables.stated(by: quick)
-        for table in Set(expected.keys).union(found.keys).sorted() {
-            #expect(found[table] == expected[table], "\(sql): \(table)")
+        let cut = try (1...3).map { count in
+            try StoreReplica(
+                store.path, wall: { 5 }, isVerifying: true, usesLocalLane: true, windowMax: count)
         }
+        let expected = try SyncdTables.stated(by: general)
+        for replica in [quick] + cut {
+            let found = try SyncdTables.stated(by: replica)
+            for table in Set(expected.keys).union(found.keys).sorted() {
+                #expect(found[table] == expected[table], "\(sql): \(table)")
+            }
+            #expect(replica.tally.statementRefusals == quick.tally.statementRefusals)
+        }
+        for replica in cut { try replica.close() }
         #expect(general.tally.statedObjects == 0)
         let tally = quick.tally
         try general.close()

@@ -23,15 +23,36 @@ enum CoalescedParts {
     /// A part holds writes of at most this time, where they follow each other without a pause.
     static let spanMilliseconds: Int64 = 10_000
 
-    /// What was written at one time: a change, or a part of one.
+    /// What was written at one time: changes that follow each other, or a part of one.
     struct Piece {
-        /// The number of the change.
-        let seq: Int64
+        /// The numbers of the changes; ``count`` of those, after ``skipped`` others.
+        private(set) var numbers: ClosedRange<Int64>
         let ageMilliseconds: Int64
-        /// Which of the change's times it is; nil: it is the whole change.
+        /// Which of the change's times it is; nil: it is whole changes.
         fileprivate let place: Int32?
+        fileprivate(set) var skipped: Int32 = 0
+        fileprivate(set) var count: Int32 = 1
 
-        /// What this piece is of the change.
+        /// Takes in the next change, if it was written at the same time.
+        fileprivate mutating func extend(to seq: Int64, age: Int64) -> Bool {
+            guard place == nil, ageMilliseconds == age, count < CoalescedParts.changesMax else {
+                return false
+            }
+            numbers = numbers.lowerBound...seq
+            count += 1
+            return true
+        }
+
+        /// The first changes of it, and the others.
+        fileprivate func divided(after first: Int32) -> (Piece, Piece) {
+            var (head, tail) = (self, self)
+            head.count = first
+            tail.skipped += first
+            tail.count -= first
+            return (head, tail)
+        }
+
+        /// What this piece is of a change.
         func part(of change: NetChange) -> NetChange {
             guard let place = place.map(Int.init), place < change.written.count else {
                 return change
@@ -41,14 +62,19 @@ enum CoalescedParts {
         }
     }
 
-    /// One piece for each time that a change was written at.
-    static func pieces(of change: NetChange) -> [Piece] {
+    /// Appends the next change: one piece for each time that it was written at.
+    static func append(_ change: NetChange, to pieces: inout [Piece]) {
+        let numbers = change.seq...change.seq
         guard change.written.count > 1, change.kind != .delete else {
             let age = change.written.last?.ageMilliseconds ?? 0
-            return [Piece(seq: change.seq, ageMilliseconds: age, place: nil)]
+            if !pieces.isEmpty, pieces[pieces.count - 1].extend(to: change.seq, age: age) { return }
+            pieces.append(Piece(numbers: numbers, ageMilliseconds: age, place: nil))
+            return
         }
-        return change.written.enumerated().map { place, time in
-            Piece(seq: change.seq, ageMilliseconds: time.ageMilliseconds, place: Int32(place))
+        for (place, time) in change.written.enumerated() {
+            pieces.append(
+                Piece(
+                    numbers: numbers, ageMilliseconds: time.ageMilliseconds, place: Int32(place)))
         }
     }
 
@@ -61,8 +87,8 @@ enum CoalescedParts {
         if pieces.isEmpty { return [entry] }
         // The oldest first.
         let pieces = pieces.sorted {
-            (-$0.ageMilliseconds, $0.seq, $0.place ?? 0)
-                < (-$1.ageMilliseconds, $1.seq, $1.place ?? 0)
+            (-$0.ageMilliseconds, $0.numbers.lowerBound, $0.place ?? 0)
+                < (-$1.ageMilliseconds, $1.numbers.lowerBound, $1.place ?? 0)
         }
         let groups = groups(of: pieces)
         // Each part needs a number of its own. Each write has a log row, so that there are enough.
@@ -70,24 +96,36 @@ enum CoalescedParts {
         return groups.enumerated().map { place, group in
             entry.part(
                 entry.number - Int64(groups.count - 1 - place),
-                at: entry.time(pieces[group.upperBound - 1].ageMilliseconds), of: pieces[group])
+                at: entry.time(group.last?.ageMilliseconds ?? 0), of: group)
         }
     }
 
-    private static func groups(of pieces: [Piece]) -> [Range<Int>] {
-        var groups: [Range<Int>] = []
-        var start = 0
-        for (index, piece) in pieces.enumerated().dropFirst() {
-            if index - start < changesMax,
-                pieces[index - 1].ageMilliseconds - piece.ageMilliseconds < pauseMilliseconds,
-                pieces[start].ageMilliseconds - piece.ageMilliseconds < spanMilliseconds
-            {
-                continue
-            }
-            groups.append(start..<index)
-            start = index
+    private static func groups(of pieces: [Piece]) -> [[Piece]] {
+        var groups: [[Piece]] = []
+        var group: [Piece] = []
+        var count = 0
+        func end() {
+            if !group.isEmpty { groups.append(group) }
+            (group, count) = ([], 0)
         }
-        return groups + [start..<pieces.count]
+        for var piece in pieces {
+            if let first = group.first, let last = group.last,
+                last.ageMilliseconds - piece.ageMilliseconds >= pauseMilliseconds
+                    || first.ageMilliseconds - piece.ageMilliseconds >= spanMilliseconds
+            {
+                end()
+            }
+            while count + Int(piece.count) > changesMax {
+                let (head, tail) = piece.divided(after: Int32(changesMax - count))
+                if head.count > 0 { group.append(head) }
+                end()
+                piece = tail
+            }
+            group.append(piece)
+            count += Int(piece.count)
+        }
+        end()
+        return groups
     }
 }
 

@@ -28,9 +28,7 @@ struct UnrecordedTransactions {
         }
 
         /// The same transaction with other changes.
-        func part(_ number: Int64, at time: Timestamp, of pieces: ArraySlice<CoalescedParts.Piece>)
-            -> Entry
-        {
+        func part(_ number: Int64, at time: Timestamp, of pieces: [CoalescedParts.Piece]) -> Entry {
             var part = self
             (part.number, part.time, part.content) = (number, time, .pieces(pieces))
             return part
@@ -42,7 +40,7 @@ struct UnrecordedTransactions {
         case nothing
         /// All changes with these numbers.
         case whole(ClosedRange<Int64>)
-        case pieces(ArraySlice<CoalescedParts.Piece>)
+        case pieces([CoalescedParts.Piece])
     }
 
     private let catalog: EntityCatalog
@@ -68,7 +66,7 @@ struct UnrecordedTransactions {
     /// The transactions after a number, in order, without their changes.
     /// - Throws: SQLite errors; `corrupt`, `badData` for changes that cannot be read.
     /// - Complexity: O(transactions after the number, and changes of those that are several
-    ///   commits); 24 bytes for each of these changes.
+    ///   commits); of these, 40 bytes for each millisecond in which there were some.
     func entries(after number: Int64) throws -> [Entry] {
         selectHeaders.bind(number, at: 1)
         defer { selectHeaders.reset() }
@@ -94,7 +92,7 @@ struct UnrecordedTransactions {
     private func parts(of entry: Entry) throws -> [Entry] {
         guard entry.flags.contains(.coalesced) else { return [entry] }
         var pieces: [CoalescedParts.Piece] = []
-        try forEachChange(of: entry) { pieces += CoalescedParts.pieces(of: $0) }
+        try forEachChange(of: entry) { CoalescedParts.append($0, to: &pieces) }
         return CoalescedParts.parts(of: entry, pieces)
     }
 
@@ -119,7 +117,12 @@ struct UnrecordedTransactions {
         case .whole(let numbers): try forEachChange(in: numbers, body)
         case .pieces(let pieces):
             for piece in pieces {
-                try forEachChange(in: piece.seq...piece.seq) { try body(piece.part(of: $0)) }
+                var position: Int32 = 0
+                let changes = piece.skipped..<piece.skipped + piece.count
+                try forEachChange(in: piece.numbers) { change in
+                    defer { position += 1 }
+                    if changes.contains(position) { try body(piece.part(of: change)) }
+                }
             }
         }
     }

@@ -23,9 +23,12 @@ final class LocalLane {
     let storage: ReplicaStorage
     let recording: LocalRecording
     let objects: StatedObjects
-    let writes: LoggedWrites
+    /// The window that is being stated.
+    private(set) var writes: LoggedWrites
     /// By row: the identity of its object; nil: not known yet.
     var uids: IdentityList
+    /// The identities of deleted rows that later windows name.
+    private var ended: [RowKey: ObjectUID] = [:]
     /// By row: the identity of its object, of rows that were there before.
     var targets: [RowKey: ObjectUID] = [:]
     /// Rows that are referred to often are looked up once.
@@ -36,6 +39,11 @@ final class LocalLane {
     let surroundings: Surroundings
     /// The number of this replica in `syncd_replica`.
     let replica: Int64
+    private let windowMax: Int
+    /// By transaction: what its header says of it.
+    private var details = ScratchStreams()
+    /// The changes of a transaction that is not described yet.
+    private var changes = (bytes: ByteWriter(), count: 0)
     private let firstPosition: Int64
     private let widths: [[Int]]
     // Used for each row, so that they are allocated once.
@@ -66,10 +74,7 @@ final class LocalLane {
         _ recording: LocalRecording, in transaction: MergeTransaction
     ) throws -> Bool {
         do {
-            let lane = try LocalLane(recording, in: transaction)
-            try lane.storeAll()
-            try lane.appendHeaders()
-            transaction.environment.tally.count(stated: lane.count)
+            try state(recording, in: transaction, windowMax: transaction.environment.windowMax)
             return true
         } catch let reason as LocalLaneReason {
             transaction.environment.tally.count(unstated: reason.rawValue)
@@ -77,15 +82,31 @@ final class LocalLane {
         }
     }
 
-    private init(_ recording: LocalRecording, in transaction: MergeTransaction) throws {
+    private static func state(
+        _ recording: LocalRecording, in transaction: MergeTransaction, windowMax: Int
+    ) throws {
+        let lane = try LocalLane(recording, in: transaction, windowMax: windowMax)
+        do {
+            try lane.storeAll()
+        } catch LocalLaneReason.reference where !lane.writes.isWhole {
+            // It may lead to a row that begins in a later window.
+            return try state(recording, in: transaction, windowMax: .max)
+        }
+        transaction.environment.tally.count(stated: lane.count)
+    }
+
+    private init(
+        _ recording: LocalRecording, in transaction: MergeTransaction, windowMax: Int
+    ) throws {
         self.recording = recording
         self.transaction = transaction
+        self.windowMax = windowMax
         storage = transaction.storage
         guard !storage.schema.merge.sharesNumbers else { throw LocalLaneReason.number }
         guard try !storage.objects.hasAliases() else { throw LocalLaneReason.alias }
         objects = try storage.stated()
         writes = try LoggedWrites(
-            recording, from: storage.unrecorded, entities: objects.entities)
+            recording, from: storage.unrecorded, entities: objects.entities, changesMax: windowMax)
         uids = IdentityList(count: writes.count)
         surroundings = try Self.surroundings(in: storage)
         replica = try storage.replicas.number(of: recording.last.dot.replica)
@@ -113,7 +134,7 @@ final class LocalLane {
         let connection = storage.connection
         try RawTransaction.execute("SAVEPOINT syncd_local", on: connection)
         do {
-            for row in 0..<writes.count { try store(row) }
+            try storeWindows()
         } catch let reason as LocalLaneReason {
             try RawTransaction.execute(
                 "ROLLBACK TO syncd_local; RELEASE syncd_local", on: connection)
@@ -122,6 +143,21 @@ final class LocalLane {
         try RawTransaction.execute("RELEASE syncd_local", on: connection)
         for (entity, difference) in sums.enumerated() {
             storage.totals.add(difference, to: entity)
+        }
+        for (place, header) in recording.headers.enumerated() {
+            try transaction.append(header, details: try details.bytes(of: place))
+        }
+    }
+
+    private func storeWindows() throws {
+        while true {
+            for row in 0..<writes.count where !writes.isEarlier(row) { try store(row) }
+            for place in writes.places { try describe(place) }
+            if writes.isLast { return }
+            writes = try LoggedWrites(
+                recording, from: storage.unrecorded, entities: objects.entities,
+                start: writes.end, changesMax: windowMax)
+            uids = IdentityList(count: writes.count)
         }
     }
 
@@ -168,6 +204,7 @@ final class LocalLane {
             try recreate(row, entity, key, id: id, uid: uid)
         } else if let deleter = writes.deleter(of: row) {
             try delete(entity, key, id: id, uid: uid, by: deleter)
+            if writes.isLater(row) { ended[writes.key(of: row)] = uid }
         } else {
             try update(row, entity, key, id: id, uid: uid)
         }
@@ -276,32 +313,36 @@ final class LocalLane {
 
     // MARK: Headers
 
-    private func appendHeaders() throws {
-        var details = ByteWriter()
-        for place in recording.entries.indices {
-            details.removeAll()
-            var count = 0
-            for change in writes.changes(of: place) {
-                let entity = writes.entity(of: change.row)
-                guard let uid = uids[change.row] ?? vanishedIdentity(of: change.row) else {
-                    guard writes.isVanished(change.row) else {
-                        throw SyncError(.internalFault, "a row that was stated has no identity")
-                    }
-                    continue
-                }
-                count += 1
-                HeaderDetails.append(
-                    Batch.Change(
-                        uid, entity: entity, kind: change.kind,
-                        cells: Self.positions(change.cells)),
-                    shape: storage.shapes.number(of: entity), to: &details)
-            }
-            try transaction.append(
-                recording.headers[place],
-                details: HeaderDetails.encode(
-                    recording.transaction(at: place), changes: details.bytes,
-                    count: count))
+    /// Notes the changes of a transaction that are in the window.
+    private func describe(_ place: Int) throws {
+        for change in writes.changes(of: place) {
+            guard let uid = try identity(ofChanged: change.row) else { continue }
+            let entity = writes.entity(of: change.row)
+            changes.count += 1
+            HeaderDetails.append(
+                Batch.Change(
+                    uid, entity: entity, kind: change.kind, cells: Self.positions(change.cells)),
+                shape: storage.shapes.number(of: entity), to: &changes.bytes)
         }
+        // The next window has the others.
+        if place == writes.end.place { return }
+        try HeaderDetails.encode(
+            recording.transaction(at: place), changes: changes.bytes.bytes, count: changes.count
+        ).withUnsafeBytes { try details.append($0, to: place) }
+        changes.bytes.removeAll()
+        changes.count = 0
+    }
+
+    /// The identity of a row for the list of changes; nil: it has none.
+    private func identity(ofChanged row: Int) throws -> ObjectUID? {
+        if let uid = uids[row] ?? vanishedIdentity(of: row) { return uid }
+        if writes.isVanished(row) { return nil }
+        let key = writes.key(of: row)
+        // A row of an earlier window.
+        guard let uid = try ended[key] ?? storedTarget(key) else {
+            throw SyncError(.internalFault, "a row that was stated has no identity")
+        }
+        return uid
     }
 
     /// What a row is called that was inserted and deleted: no fact names it, and with a natural key

@@ -6,25 +6,53 @@ import SyncValues
 /// changed, or used more than once again after a delete.
 ///
 /// Arrays without an object for each row: 110 bytes for a row with a number for a key that one
-/// transaction wrote, measured with its identity in ``LocalLane`` and its place in the header.
+/// transaction wrote, measured with its identity in ``LocalLane`` and its place in the header. Of
+/// many changes these are the rows of a *window*: all that was written into the rows that some
+/// changes, which follow each other, are about. A row begins in the window of its first change.
 struct LoggedWrites {
+    /// A place in the changes of a recording.
+    struct Cursor: Comparable {
+        /// Position of the transaction.
+        var place = 0
+        /// Position of the change in it.
+        var index = 0
+
+        static func < (left: Cursor, right: Cursor) -> Bool {
+            (left.place, left.index) < (right.place, right.index)
+        }
+    }
+
     private struct Row {
         /// The key, where it is one integer; else its place in ``LoggedWrites/keys``.
         let number: Int64
         /// The cells that `writer` wrote, as bits; what others wrote is in
         /// ``LoggedWrites/laterWriters``.
-        var cells: UInt64
+        var cells: UInt64 = 0
         let entity: Int32
         let isNumbered: Bool
+        /// Whether a change of it was noted.
+        var isNoted = false
+        /// Whether it has changes before the window, and after it.
+        var isEarlier = false
+        var isLater = false
         /// The place of its insert in ``LoggedWrites/births``; -1: it was there before.
-        var birth: Int32
+        var birth: Int32 = -1
         /// The first transaction that wrote into it; -1: none.
-        var writer: Int32
+        var writer: Int32 = -1
     }
 
     private struct Birth {
         let birth: ObjectBirth
         let inserter: Int32
+    }
+
+    /// A change of a table that is here.
+    private struct LoggedChange {
+        let change: NetChange
+        let key: RowKey
+        let entry: UnrecordedTransactions.Entry
+        let place: Int32
+        let logged: LoggedTables.Place
     }
 
     /// What a transaction did to a row.
@@ -64,10 +92,15 @@ struct LoggedWrites {
     private var rows: [Row] = []
     private var births: [Birth] = []
     private var keys: [RowKey] = []
-    /// All changes, those of the first transaction first.
+    /// The changes of the window, those of the first transaction first.
     private var changes: [Change] = []
-    /// Where those of each transaction begin, and where the last ones end.
+    /// Where those of each transaction begin, from ``start`` on, and where the last ones end.
     private var starts: [Int] = [0]
+    /// Where the window begins and ends.
+    let start: Cursor
+    private(set) var end: Cursor
+    /// Whether no change follows it.
+    private(set) var isLast = false
     /// By row, of those that several transactions wrote: what the later ones wrote, in order.
     private var laterWriters: [Int32: [(writer: Int32, cells: UInt64)]] = [:]
     /// By row: the transaction that deleted it.
@@ -84,24 +117,90 @@ struct LoggedWrites {
     /// By entity of the log: the cell of each column, as a bit.
     private var cellBits: [Int64: [UInt64]] = [:]
 
+    /// - Parameters:
+    ///   - start: where the window begins.
+    ///   - changesMax: it has at most so many changes.
     /// - Throws: ``LocalLaneReason`` for a change that needs a view; `corrupt`, `badData` for
     ///   changes that cannot be read; SQLite errors.
-    /// - Complexity: O(changes)
+    /// - Complexity: O(changes of the recording)
     init(
         _ recording: LocalRecording, from unrecorded: UnrecordedTransactions,
-        entities: [StatedEntity?]
+        entities: [StatedEntity?], start: Cursor = Cursor(), changesMax: Int = .max
     ) throws {
         self.entities = entities
+        self.start = start
+        end = Cursor(place: recording.entries.count)
         schema = recording.schema.merge
         numbered = Array(repeating: [:], count: entities.count)
-        for (place, entry) in recording.entries.enumerated() {
-            try unrecorded.forEachChange(of: entry) { change in
-                guard let logged = try recording.tables.find(change.entity) else { return }
-                try add(change, of: entry, at: Int32(place), logged)
+        for place in start.place..<recording.entries.count {
+            if changes.count == changesMax { end = min(end, Cursor(place: place)) }
+            if end <= Cursor(place: place) { break }
+            try forEachChange(at: place, of: recording, from: unrecorded) { writes, cursor, change in
+                guard cursor >= start, cursor < writes.end else { return }
+                if writes.changes.count == changesMax {
+                    writes.end = cursor
+                } else {
+                    writes.changes.append(try writes.note(change))
+                }
             }
             starts.append(changes.count)
         }
+        isLast = end == Cursor(place: recording.entries.count)
+        if !isWhole { try readWholeRows(recording, from: unrecorded) }
         cellBits = [:]
+    }
+
+    /// Whether the window has all changes.
+    var isWhole: Bool { isLast && start == Cursor() }
+
+    /// Reads all changes of the rows of the window.
+    private mutating func readWholeRows(
+        _ recording: LocalRecording, from unrecorded: UnrecordedTransactions
+    ) throws {
+        forgetWrites()
+        let (start, end) = (start, end)
+        for place in recording.entries.indices {
+            try forEachChange(at: place, of: recording, from: unrecorded) { writes, cursor, change in
+                guard let row = writes.row(at: change.key) else { return }
+                let noted = try writes.note(change)
+                if cursor < start {
+                    writes.rows[row].isEarlier = true
+                } else if cursor >= end {
+                    writes.rows[row].isLater = true
+                } else {
+                    writes.changes.append(noted)
+                }
+            }
+            if places.contains(place) { starts.append(changes.count) }
+        }
+    }
+
+    private mutating func forEachChange(
+        at place: Int, of recording: LocalRecording, from unrecorded: UnrecordedTransactions,
+        _ body: (inout LoggedWrites, Cursor, LoggedChange) throws -> Void
+    ) throws {
+        let entry = recording.entries[place]
+        var cursor = Cursor(place: place)
+        try unrecorded.forEachChange(of: entry) { change in
+            defer { cursor.index += 1 }
+            guard let logged = try recording.tables.find(change.entity) else { return }
+            let key = try key(of: change, logged)
+            try body(
+                &self, cursor,
+                LoggedChange(
+                    change: change, key: key, entry: entry, place: Int32(place), logged: logged))
+        }
+    }
+
+    /// Keeps the keys of the rows alone.
+    private mutating func forgetWrites() {
+        for row in rows.indices {
+            rows[row] = Row(
+                number: rows[row].number, entity: rows[row].entity, isNumbered: rows[row].isNumbered
+            )
+        }
+        (births, changes, starts) = ([], [], [0])
+        (laterWriters, deleters, recreated) = ([:], [:], [])
     }
 
     // MARK: Rows
@@ -138,8 +237,19 @@ struct LoggedWrites {
 
     // MARK: Who wrote what
 
-    /// The changes of a transaction, in order.
-    func changes(of place: Int) -> ArraySlice<Change> { changes[starts[place]..<starts[place + 1]] }
+    /// The transactions of the window, of the first and of the last maybe some of the changes.
+    var places: Range<Int> { start.place..<(end.index > 0 ? end.place + 1 : end.place) }
+
+    /// The changes of a transaction in the window, in order.
+    func changes(of place: Int) -> ArraySlice<Change> {
+        changes[starts[place - start.place]..<starts[place - start.place + 1]]
+    }
+
+    /// Whether a row has changes before the window.
+    func isEarlier(_ row: Int) -> Bool { rows[row].isEarlier }
+
+    /// Whether a row has changes after the window.
+    func isLater(_ row: Int) -> Bool { rows[row].isLater }
 
     /// The last transaction that wrote a cell of a row: its insert, where none did since; nil: none
     /// of them.
@@ -181,41 +291,41 @@ struct LoggedWrites {
 
     // MARK: Reading
 
-    private mutating func add(
-        _ change: NetChange, of entry: UnrecordedTransactions.Entry, at place: Int32,
-        _ logged: LoggedTables.Place
-    ) throws {
+    private func key(of change: NetChange, _ logged: LoggedTables.Place) throws -> RowKey {
         guard let entity = entities[logged.position] else { throw LocalLaneReason.entity }
         let values = change.key.values
         guard values.count == entity.key.count, !values.contains(.null) else {
             throw LocalLaneReason.key
         }
         if case .renumbered = change.cause { throw LocalLaneReason.key }
-        let key = schema.key(logged.position, values)
-        let known = row(at: key)
-        if change.kind == .insert {
-            let birth = ObjectBirth(
-                seq: change.seq, time: entry.time(change.written.first?.ageMilliseconds ?? 0))
-            births.append(Birth(birth: birth, inserter: place))
-            if let known { try recreate(known) }
-            changes.append(.insert(try known ?? append(key, birth: Int32(births.count - 1))))
-            return
-        }
-        if change.kind == .delete {
-            let row = try known ?? append(key, birth: -1)
-            guard deleter(of: row) == nil else { throw LocalLaneReason.delete }
-            deleters[Int32(row)] = place
-            changes.append(.delete(row))
-            return
-        }
-        let cells = cells(of: change, logged, schema.entities[logged.position])
-        guard cells & entity.keyCells == 0 else { throw LocalLaneReason.key }
-        let row = try known ?? append(key, birth: -1)
-        note(cells, of: row, by: place)
-        changes.append(.update(row, cells: cells))
+        return schema.key(logged.position, values)
     }
 
-    private mutating func append(_ key: RowKey, birth: Int32) throws -> Int {
+    private mutating func note(_ noted: LoggedChange) throws -> Change {
+        let (change, key, place) = (noted.change, noted.key, noted.place)
+        let row = try row(at: key) ?? append(key)
+        let isFirst = !rows[row].isNoted
+        rows[row].isNoted = true
+        if change.kind == .insert {
+            let birth = ObjectBirth(
+                seq: change.seq,
+                time: noted.entry.time(change.written.first?.ageMilliseconds ?? 0))
+            births.append(Birth(birth: birth, inserter: place))
+            if isFirst { rows[row].birth = Int32(births.count - 1) } else { try recreate(row) }
+            return .insert(row)
+        }
+        if change.kind == .delete {
+            guard deleter(of: row) == nil else { throw LocalLaneReason.delete }
+            deleters[Int32(row)] = place
+            return .delete(row)
+        }
+        let cells = cells(of: change, noted.logged, schema.entities[key.entity])
+        guard cells & (entities[key.entity]?.keyCells ?? 0) == 0 else { throw LocalLaneReason.key }
+        note(cells, of: row, by: place)
+        return .update(row, cells: cells)
+    }
+
+    private mutating func append(_ key: RowKey) throws -> Int {
         let row = rows.count
         // Two thousand million rows: what follows would take more memory than there is.
         guard row < Int32.max else { throw LocalLaneReason.entity }
@@ -228,8 +338,8 @@ struct LoggedWrites {
         }
         rows.append(
             Row(
-                number: number ?? Int64(keys.count - 1), cells: 0, entity: Int32(key.entity),
-                isNumbered: number != nil, birth: birth, writer: -1))
+                number: number ?? Int64(keys.count - 1), entity: Int32(key.entity),
+                isNumbered: number != nil))
         return row
     }
 

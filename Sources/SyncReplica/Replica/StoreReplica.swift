@@ -55,6 +55,7 @@ public final class StoreReplica: Sendable {
     ///   - olderRowsMax: rows in one transaction of those that state what is older than history;
     ///     nil: as many as usual.
     ///   - batchFactsMax: facts in one batch that is sent; nil: as many as usual.
+    ///   - windowMax: changes that the local lane has in memory; nil: as many as usual.
     /// - Throws: as ``init(_:)``.
     package init(
         _ path: String, isResolved: Bool = false, wall: @escaping @Sendable () -> Int64,
@@ -62,7 +63,7 @@ public final class StoreReplica: Sendable {
         isGeneral: Bool = false, isCheckingLane: Bool = false,
         usesLane: Bool = LaneUse.isFastByDefault,
         usesLocalLane: Bool = LaneUse.isLocalByDefault, olderRowsMax: Int? = nil,
-        batchFactsMax: Int? = nil
+        batchFactsMax: Int? = nil, windowMax: Int? = nil
     ) throws {
         self.path = path
         // A merge finds by itself what was written past the triggers (``MissedChanges``).
@@ -80,6 +81,7 @@ public final class StoreReplica: Sendable {
             environment.usesLocalLane = usesLocalLane
             if let olderRowsMax { environment.olderRowsMax = olderRowsMax }
             if let batchFactsMax { environment.batchFactsMax = batchFactsMax }
+            if let windowMax { environment.windowMax = windowMax }
             self.environment = environment
             connection = try MergeConnection(
                 to: path, file: local.file, identity: local.identity, environment: environment)

@@ -53,7 +53,10 @@ extension SimulatedStore {
     func stateByBoth() throws {
         let before = try image()
         let stated = try self.stated()
-        var fast = try outcome(usesLocalLane: true) { _ = try $0.vector }
+        // With windows of some changes, too.
+        let windowMax = [nil, 1, 2, 3, 7][statements % 5]
+        statements += 1
+        var fast = try outcome(usesLocalLane: true, windowMax: windowMax) { _ = try $0.vector }
         tookLane(fast.tally)
         guard try fast.tally.statementRefusals.isEmpty && self.stated() != stated else {
             try continueHere()
@@ -133,13 +136,13 @@ extension SimulatedStore {
     /// Does something with a replica that is opened for it.
     func outcome(
         isGeneral: Bool = false, usesLane: Bool = false, usesLocalLane: Bool = false,
-        _ body: (StoreReplica) throws -> Void
+        windowMax: Int? = nil, _ body: (StoreReplica) throws -> Void
     ) throws -> Outcome {
         let wall = wall
         let replica = try StoreReplica(
             path, wall: { wall.milliseconds }, driftMax: Self.driftMax,
             isVerifying: StoreSimulation.isVerifying, isGeneral: isGeneral,
-            usesLane: usesLane, usesLocalLane: usesLocalLane)
+            usesLane: usesLane, usesLocalLane: usesLocalLane, windowMax: windowMax)
         defer { try? replica.close() }
         try body(replica)
         let tally = replica.tally

@@ -33,6 +33,8 @@ final class SimulatedStore: SimulatedTables {
     private var formerLane = LaneTally()
     /// Whether a table lost its triggers since the replica last read the file.
     var hasLostTriggers = false
+    /// How often what was committed here was stated by both ways.
+    var statements = 0
     /// How often its process was killed.
     var kills = 0
     /// Whether history may lack transactions.
