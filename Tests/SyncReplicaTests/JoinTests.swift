@@ -70,6 +70,17 @@ struct JoinTests {
         SELECT lower(mail), day, note FROM visit v JOIN person p ON p.id = v.person ORDER BY 1, 2, 3
         """
 
+    @Test("each matched row is looked up by its key")
+    func matchesUseTheIndex() throws {
+        let store = try TestStore(folder.file("plan.db"), schema: Self.schema)
+        _ = try store.replica.vector
+        try store.run("ATTACH '\(store.path)' AS theirs")
+        try store.run(JoinMatch.createPairsSQL)
+        try store.run(JoinedNames.createSQL)
+        let plan = try store.rows("EXPLAIN QUERY PLAN " + JoinMatch.insertIdentitiesSQL)
+        #expect("\(plan)".contains("syncd_object_key (key=?"))
+    }
+
     @Test("a join that fails leaves the store and its history as they were")
     func failedJoin() throws {
         let a = try TestStore(folder.file("a.db"), schema: Self.schema)

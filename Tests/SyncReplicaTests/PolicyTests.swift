@@ -58,6 +58,39 @@ struct PolicyTests {
         #expect(throws: SyncError(.refused, "")) { try store.replica.setPolicies(MergePolicies()) }
     }
 
+    @Test("until something is stated, tables get their identities one after the other")
+    func identitiesOfSeveralTables() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a.db")
+        let connection = try PlainConnection(path)
+        defer { connection.close() }
+        try connection.run(
+            """
+            CREATE TABLE artist(id INTEGER PRIMARY KEY); INSERT INTO artist VALUES (1);
+            CREATE TABLE album(id INTEGER PRIMARY KEY, artist INT)
+            """)
+        try Store.track(path)
+        for table in ["artist", "album"] {
+            // Each time as a command does.
+            let replica = try StoreReplica(path)
+            var policies = try replica.policies()
+            policies.entities[table] = .init(identity: .shared)
+            try replica.setPolicies(policies)
+            #expect(try replica.policies().entities == policies.entities)
+            #expect(try replica.idlePolicies().isEmpty)
+            #expect(try replica.conflicts().isEmpty)
+            #expect(try replica.isMerging == false)
+            try replica.close()
+        }
+        let replica = try StoreReplica(path)
+        _ = try replica.vector
+        var policies = try replica.policies()
+        #expect(policies.entities.count == 2)
+        policies.entities["album"] = nil
+        #expect(throws: SyncError.self) { try replica.setPolicies(policies) }
+        try replica.close()
+    }
+
     @Test func aPolicyWithoutEffectIsNamed() throws {
         let store = try replicas(1, of: "likes", .counter)[0]
         #expect(try store.replica.idlePolicies().isEmpty)

@@ -23,23 +23,46 @@ enum CoalescedParts {
     /// A part holds writes of at most this time, where they follow each other without a pause.
     static let spanMilliseconds: Int64 = 10_000
 
+    /// Bytes of the values in one part: one change may have more. A batch has room for 64 times as
+    /// many (``BatchLimits/contentBytesMax``).
+    static let bytesMax = Int64(4 << 20)
+
     /// What was written at one time: changes that follow each other, or a part of one.
     struct Piece {
         /// The numbers of the changes; ``count`` of those, after ``skipped`` others.
         private(set) var numbers: ClosedRange<Int64>
-        let ageMilliseconds: Int64
+        /// The positions of the changes in the transaction.
+        private var positions: ClosedRange<Int>
+        var ageMilliseconds: Int64
         /// Which of the change's times it is; nil: it is whole changes.
-        fileprivate let place: Int32?
-        fileprivate(set) var skipped: Int32 = 0
-        fileprivate(set) var count: Int32 = 1
+        private let place: Int32?
+        private(set) var skipped: Int32 = 0
+        private(set) var count: Int32 = 1
+        /// Bytes of the values, about.
+        private(set) var byteCount: Int64
 
-        /// Takes in the next change, if it was written at the same time.
-        fileprivate mutating func extend(to seq: Int64, age: Int64) -> Bool {
-            guard place == nil, ageMilliseconds == age, count < CoalescedParts.changesMax else {
-                return false
-            }
-            numbers = numbers.lowerBound...seq
-            count += 1
+        init(
+            _ number: Int64, at position: Int, ageMilliseconds: Int64, place: Int32?,
+            byteCount: Int64
+        ) {
+            numbers = number...number
+            positions = position...position
+            self.ageMilliseconds = ageMilliseconds
+            self.place = place
+            self.byteCount = byteCount
+        }
+
+        /// Takes in the changes that follow, if they were written at the same time.
+        mutating func extend(by next: Piece) -> Bool {
+            guard place == nil, next.place == nil, ageMilliseconds == next.ageMilliseconds,
+                positions.upperBound + 1 == next.positions.lowerBound,
+                count + next.count <= CoalescedParts.changesMax,
+                byteCount + next.byteCount <= CoalescedParts.bytesMax
+            else { return false }
+            numbers = numbers.lowerBound...next.numbers.upperBound
+            positions = positions.lowerBound...next.positions.upperBound
+            count += next.count
+            byteCount += next.byteCount
             return true
         }
 
@@ -49,6 +72,8 @@ enum CoalescedParts {
             head.count = first
             tail.skipped += first
             tail.count -= first
+            head.byteCount = byteCount * Int64(first) / Int64(max(1, count))
+            tail.byteCount -= head.byteCount
             return (head, tail)
         }
 
@@ -62,34 +87,13 @@ enum CoalescedParts {
         }
     }
 
-    /// Appends the next change: one piece for each time that it was written at.
-    static func append(_ change: NetChange, to pieces: inout [Piece]) {
-        let numbers = change.seq...change.seq
-        guard change.written.count > 1, change.kind != .delete else {
-            let age = change.written.last?.ageMilliseconds ?? 0
-            if !pieces.isEmpty, pieces[pieces.count - 1].extend(to: change.seq, age: age) { return }
-            pieces.append(Piece(numbers: numbers, ageMilliseconds: age, place: nil))
-            return
-        }
-        for (place, time) in change.written.enumerated() {
-            pieces.append(
-                Piece(
-                    numbers: numbers, ageMilliseconds: time.ageMilliseconds, place: Int32(place)))
-        }
-    }
-
     /// The parts of a transaction, in order. The last one has its number and its time.
-    /// - Parameter pieces: of all its changes, in order.
-    /// - Complexity: O(n log n) for n pieces
+    /// - Parameter pieces: of all its changes, the oldest first.
+    /// - Complexity: O(pieces)
     static func parts(
         of entry: UnrecordedTransactions.Entry, _ pieces: [Piece]
     ) -> [UnrecordedTransactions.Entry] {
         if pieces.isEmpty { return [entry] }
-        // The oldest first.
-        let pieces = pieces.sorted {
-            (-$0.ageMilliseconds, $0.numbers.lowerBound, $0.place ?? 0)
-                < (-$1.ageMilliseconds, $1.numbers.lowerBound, $1.place ?? 0)
-        }
         let groups = groups(of: pieces)
         // Each part needs a number of its own. Each write has a log row, so that there are enough.
         guard Int64(groups.count) <= entry.number - entry.first + 1 else { return [entry] }
@@ -103,15 +107,16 @@ enum CoalescedParts {
     private static func groups(of pieces: [Piece]) -> [[Piece]] {
         var groups: [[Piece]] = []
         var group: [Piece] = []
-        var count = 0
+        var (count, byteCount) = (0, Int64(0))
         func end() {
             if !group.isEmpty { groups.append(group) }
-            (group, count) = ([], 0)
+            (group, count, byteCount) = ([], 0, 0)
         }
         for var piece in pieces {
             if let first = group.first, let last = group.last,
                 last.ageMilliseconds - piece.ageMilliseconds >= pauseMilliseconds
                     || first.ageMilliseconds - piece.ageMilliseconds >= spanMilliseconds
+                    || byteCount + piece.byteCount > bytesMax
             {
                 end()
             }
@@ -123,6 +128,7 @@ enum CoalescedParts {
             }
             group.append(piece)
             count += Int(piece.count)
+            byteCount += piece.byteCount
         }
         end()
         return groups

@@ -64,10 +64,13 @@ struct UnrecordedTransactions {
     }
 
     /// The transactions after a number, in order, without their changes.
+    /// - Parameter byteCount: about how many bytes the values have that a change wrote.
     /// - Throws: SQLite errors; `corrupt`, `badData` for changes that cannot be read.
     /// - Complexity: O(transactions after the number, and changes of those that are several
     ///   commits); of these, 40 bytes for each millisecond in which there were some.
-    func entries(after number: Int64) throws -> [Entry] {
+    func entries(
+        after number: Int64, measuring byteCount: (NetChange) throws -> Int64 = { _ in 0 }
+    ) throws -> [Entry] {
         selectHeaders.bind(number, at: 1)
         defer { selectHeaders.reset() }
         var entries: [Entry] = []
@@ -84,16 +87,18 @@ struct UnrecordedTransactions {
                 process: selectHeaders.integerOrNil(3).map { .init(pid: $0, name: process) },
                 flags: flags, isLocal: isLocal)
             if isLocal, first <= number { entry.content = .whole(first...number) }
-            entries += try parts(of: entry)
+            entries += try parts(of: entry, measuring: byteCount)
         }
         return entries
     }
 
-    private func parts(of entry: Entry) throws -> [Entry] {
+    private func parts(
+        of entry: Entry, measuring byteCount: (NetChange) throws -> Int64
+    ) throws -> [Entry] {
         guard entry.flags.contains(.coalesced) else { return [entry] }
-        var pieces: [CoalescedParts.Piece] = []
-        try forEachChange(of: entry) { CoalescedParts.append($0, to: &pieces) }
-        return CoalescedParts.parts(of: entry, pieces)
+        var pieces = CoalescedPieces()
+        try forEachChange(of: entry) { pieces.append($0, byteCount: try byteCount($0)) }
+        return CoalescedParts.parts(of: entry, pieces.sorted())
     }
 
     /// The transactions with their changes.

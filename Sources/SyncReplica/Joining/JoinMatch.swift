@@ -38,16 +38,26 @@ struct JoinMatch {
         self.columns = columns
     }
 
+    static let createPairsSQL = """
+        CREATE TEMP TABLE syncd_pair(entity TEXT, mine INTEGER, theirs INTEGER,
+          UNIQUE(entity, mine), UNIQUE(entity, theirs))
+        """
+
+    /// The `+` takes the affinity from the number: with it the index of keys cannot be used.
+    static let insertIdentitiesSQL = """
+        INSERT OR IGNORE INTO main.syncd_join(entity, number, uid)
+        SELECT p.entity, p.mine, o.uid FROM temp.syncd_pair p
+        JOIN theirs.syncd_shape s ON s.name = ?2
+        JOIN theirs.syncd_object o ON o.shape = s.id AND o.key = +p.theirs AND o.key IS NOT NULL
+        WHERE p.entity = ?1
+        """
+
     /// Writes the identities of the matched rows.
     /// - Returns: how many rows are the same objects.
     /// - Throws: SQLite errors.
     /// - Complexity: O(n log n) in the rows.
     func write(_ method: JoinMethod) throws -> Int {
-        try RawTransaction.execute(
-            """
-            CREATE TEMP TABLE syncd_pair(entity TEXT, mine INTEGER, theirs INTEGER,
-              UNIQUE(entity, mine), UNIQUE(entity, theirs))
-            """, on: connection)
+        try RawTransaction.execute(Self.createPairsSQL, on: connection)
         defer { try? RawTransaction.execute("DROP TABLE temp.syncd_pair", on: connection) }
         switch method {
         case .byKey: for table in tables { _ = try pair(table, on: [table.key[0]]) }
@@ -56,14 +66,7 @@ struct JoinMatch {
             while try tables.reduce(0, { try $0 + pairs(of: $1) }) > 0 {}
         case .separate: break
         }
-        let insert = try Statement(
-            """
-            INSERT OR IGNORE INTO main.syncd_join(entity, number, uid)
-            SELECT p.entity, p.mine, o.uid FROM temp.syncd_pair p
-            JOIN theirs.syncd_shape s ON s.name = ?2
-            JOIN theirs.syncd_object o ON o.shape = s.id AND o.key = p.theirs AND o.key IS NOT NULL
-            WHERE p.entity = ?1
-            """, on: connection)
+        let insert = try Statement(Self.insertIdentitiesSQL, on: connection)
         return try tables.reduce(0) { count, table in
             let identity = schema.names.identity(ofTable: table.name)
             try insert.run(

@@ -28,8 +28,11 @@ struct LocalRecorder {
     func record(isRestructured: Bool) throws -> Bool {
         let settings = transaction.settings
         let isFirst = try settings.value(.stated) == .null
-        let entries = try storage.unrecorded.entries(after: try settings.position(.stated))
-            .filter(\.isLocal)
+        let tables = LoggedTables(schema, catalog: storage.history.catalog)
+        let sizes = try WrittenSizes(storage, tables: tables)
+        let entries = try storage.unrecorded.entries(
+            after: try settings.position(.stated), measuring: sizes.byteCount(of:)
+        ).filter(\.isLocal)
         guard isFirst || !entries.isEmpty else { return true }
         var headers = try self.headers(of: entries)
         if isFirst { headers.append(try headerOfOlderRows(after: headers.last)) }
@@ -38,7 +41,7 @@ struct LocalRecorder {
             settings.value(.former), present: transaction.identity.replica)
         var recording = LocalRecording(
             entries: entries, headers: headers, last: last, schema: schema,
-            tables: LoggedTables(schema, catalog: storage.history.catalog),
+            tables: tables,
             identity: transaction.identity, former: former,
             privateIdentity: PrivateIdentity(
                 store: transaction.identity.store,

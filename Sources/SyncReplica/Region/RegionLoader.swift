@@ -391,7 +391,7 @@ final class RegionLoader {
 
 extension MergeEntity.Claim {
     /// The values that a row of a table claims; nil when it claims nothing, or does not exist.
-    fileprivate func values(of row: [Value]?) -> [Value]? {
+    func values(of row: [Value]?) -> [Value]? {
         guard let row else { return nil }
         return values { Field.value(row[$0]) }?.map { field in
             if case .value(let value) = field { return value }

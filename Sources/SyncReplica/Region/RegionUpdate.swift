@@ -83,7 +83,7 @@ struct RegionUpdate {
         let region = loader.region
         let differences = TableWriter.differences(from: region.rows, to: image.rows)
         let writer = TableWriter(
-            tables: schema.tables, statements: storage.statements, triggers: storage.triggers)
+            schema, statements: storage.statements, triggers: storage.triggers)
         try writer.write(differences)
         let sequences = NumberSequences(schema, statements: storage.statements)
         try sequences.raise(to: hints) { state.objects[$0]?.entity }

@@ -23,6 +23,9 @@ extension StoreReplica {
     public func idlePolicies() throws -> [IdlePolicy] {
         try run("policies") { session in
             guard try !session.policies().entities.isEmpty else { return [] }
+            guard try session.isMerging() else {
+                return try session.withFirstStorage { Self.idle($0.policies, in: $0.schema) }
+            }
             return try session.transact { transaction in
                 Self.idle(transaction.storage.policies, in: transaction.storage.schema)
             }

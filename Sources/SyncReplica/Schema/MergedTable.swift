@@ -143,6 +143,11 @@ struct MergedTable: Sendable {
             + "FROM \(quoted) WHERE \(Self.matches(key, of: terms))"
     }
 
+    /// Computes something of the row of a key.
+    func select(computing expression: String) -> String {
+        "SELECT \(expression) FROM \(quoted) WHERE \(Self.matches(key, of: terms))"
+    }
+
     /// Writes some columns of the row of a key.
     func update(_ columns: [Int]) -> String { "UPDATE " + assignment(to: columns) }
 

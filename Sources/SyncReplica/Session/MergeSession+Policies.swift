@@ -11,7 +11,7 @@ extension MergeSession {
     func policies() throws -> MergePolicies {
         let known = try read { $0.policies.named(by: $0.schema.names) }
         if let known { return known }
-        guard try isMerging() else { return MergePolicies() }
+        guard try isMerging() || ReplicationTables.exist(connection) else { return MergePolicies() }
         return try RawTransaction.write(on: connection) {
             _ = try verifyCapture()
             return try storedPolicies(in: Metadata(connection)).named(by: try presentNames())
@@ -33,15 +33,9 @@ extension MergeSession {
             try Metadata(connection).value(.stated) == .null
         }
         if isFirst {
-            discardStorage()
-            // The next transaction is the first one with a storage: it states the schema.
-            defer { discardStorage() }
-            try RawTransaction.write(on: connection) {
-                _ = try verifyCapture()
-                try store(policies.identified(by: try presentNames()), revision: 1)
-                try PolicyCheck(try prepare().schema).check(policies)
-            }
-            return
+            return try withFirstStorage(
+                choosing: { policies.identified(by: $0) },
+                { try PolicyCheck($0.schema).check(policies) })
         }
         var wanted = policies
         try transact { transaction in
@@ -65,6 +59,25 @@ extension MergeSession {
             try AuthoredRecording(transaction, author: nil, context: "policies")
                 .record(about: []) { _, _ in }
             try transaction.finish()
+        }
+    }
+
+    /// Runs `body` with the schema and the policies of a store of which nothing is stated yet, and
+    /// states nothing.
+    /// - Parameter choice: its policies, by the identities of the tables; nil: those that it has.
+    /// - Throws: what `body` throws: the policies are as before then; SQLite errors.
+    /// - Complexity: O(schema)
+    func withFirstStorage<Result>(
+        choosing choice: ((SchemaNames) -> MergePolicies)? = nil,
+        _ body: (ReplicaStorage) throws -> Result
+    ) throws -> Result {
+        discardStorage()
+        // The next transaction is the first one with a storage: it states the schema.
+        defer { discardStorage() }
+        return try RawTransaction.write(on: connection) {
+            _ = try verifyCapture()
+            if let choice { try store(choice(try presentNames()), revision: 1) }
+            return try body(try prepare())
         }
     }
 

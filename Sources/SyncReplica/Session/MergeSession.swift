@@ -170,12 +170,14 @@ final class MergeSession {
         }
     }
 
-    /// Whether the tables of merging were made. Asking does not make them: without them the store
-    /// may still join another one, and its identities can be chosen.
-    /// - Throws: `storeDamaged` when they were made and dropped; SQLite errors.
+    /// Whether something is stated. Asking states nothing: until then the store may join another
+    /// one, and its identities can be chosen.
+    /// - Throws: `storeDamaged` when the tables of merging were made and dropped; SQLite errors.
     func isMerging() throws -> Bool {
         try RawTransaction.read(on: connection) {
-            if try ReplicationTables.exist(connection) { return true }
+            if try ReplicationTables.exist(connection) {
+                return try Metadata(connection).value(.stated) != .null
+            }
             try requireWhole()
             return false
         }

@@ -9,11 +9,13 @@ import SyncValues
 /// is inserted; REPLACE is never used. Foreign keys are off on the connection.
 struct TableWriter {
     private let tables: [MergedTable]
+    private let entities: [MergeEntity]
     private let statements: StatementCache
     private let triggers: FiringTriggers
 
-    init(tables: [MergedTable], statements: StatementCache, triggers: FiringTriggers) {
-        self.tables = tables
+    init(_ schema: ReplicaSchema, statements: StatementCache, triggers: FiringTriggers) {
+        tables = schema.tables
+        entities = schema.merge.entities
         self.statements = statements
         self.triggers = triggers
     }
@@ -35,8 +37,8 @@ struct TableWriter {
 
     /// Writes the differences. When a trigger of the user fails, they are written again without any
     /// trigger: the rows that the replicas agree on have priority.
-    /// - Throws: `refused` when a constraint that merging does not know forbids a row; SQLite
-    ///   errors.
+    /// - Throws: `refused` for a row that another one is in the way of (``RowInTheWay``); SQLite
+    ///   errors, among them those of a constraint that merging does not know.
     /// - Complexity: O(differences)
     func write(_ differences: [RowKey: RowDifference]) throws {
         let ordered = differences.sorted { $0.key.precedes($1.key) }
@@ -77,7 +79,13 @@ struct TableWriter {
         for (key, difference) in ordered {
             guard let after = difference.after else { continue }
             guard difference.before == nil || isMoved(by: difference, at: key) else { continue }
-            try run(.insert(key.entity), with: after)
+            do {
+                try run(.insert(key.entity), with: after)
+            } catch {
+                let found = try RowInTheWay(
+                    of: after, in: tables[key.entity], entities[key.entity], statements: statements)
+                throw found?.error ?? error
+            }
         }
     }
 

@@ -1,0 +1,79 @@
+import SyncMerge
+import SyncTesting
+import Testing
+
+@testable import SyncCore
+@testable import SyncReplica
+@testable import SyncValues
+
+/// What travels in parts because nobody told where its commits ended.
+@Suite("Coalesced parts")
+struct CoalescedPartsTests {
+    /// The transactions that a store has after a position, once the WAL does not tell commits.
+    private func parts(of store: TestStore, after start: VersionVector) throws
+        -> [Batch.Transaction]
+    {
+        try store.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        return try store.replica.batches(since: start).map(BatchDecoder.decode)
+            .flatMap(\.transactions)
+    }
+
+    @Test("what a delete cascades to is in no later part than the delete")
+    func childrenComeFirst() throws {
+        let folder = try TemporaryFolder()
+        let (a, b) = try TestStore.pair(
+            in: folder,
+            schema: """
+                CREATE TABLE shelf(id INTEGER PRIMARY KEY, name TEXT);
+                CREATE TABLE box(id INTEGER PRIMARY KEY, shelf INT REFERENCES shelf ON DELETE CASCADE);
+                CREATE TABLE item(id INTEGER PRIMARY KEY, box INT REFERENCES box ON DELETE CASCADE,
+                  shelf INT REFERENCES shelf ON DELETE SET NULL);
+                CREATE INDEX boxes ON box(shelf); CREATE INDEX items ON item(box);
+                CREATE INDEX shelved ON item(shelf);
+                INSERT INTO shelf VALUES (1, 'a'), (2, 'b');
+                WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 30)
+                INSERT INTO box SELECT i, 1 + i % 2 FROM n;
+                WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 1500)
+                INSERT INTO item SELECT i, 1 + i % 30, iif(i % 7 = 0, 1, NULL) FROM n;
+                """)
+        let start = try b.replica.vector
+        try a.run("DELETE FROM shelf WHERE id = 1; DELETE FROM shelf WHERE id = 2")
+        let parts = try parts(of: a, after: start)
+        #expect(parts.count > 2)
+        let deletes = parts.flatMap { $0.changes.filter { $0.kind == .delete } }
+        #expect(deletes.count == 2 + 30 + 1500)
+        // Merged part by part, nothing is left without its parent.
+        for batch in try a.replica.batches(since: start) {
+            #expect(try b.replica.merge(batch))
+        }
+        #expect(try a.dump() == b.dump())
+        #expect(try b.rows("SELECT count(*) FROM syncd_conflict") == [[0]])
+        let shelves = Dictionary(grouping: deletes.indices) { deletes[$0].entity }.values
+        #expect(shelves.first { $0.count == 2 } == [765, 1531])
+    }
+
+    @Test("large values are cut by their bytes")
+    func largeValues() throws {
+        let folder = try TemporaryFolder()
+        let (a, b) = try TestStore.pair(
+            in: folder,
+            schema: """
+                CREATE TABLE photo(name TEXT PRIMARY KEY NOT NULL, data BLOB, seen INTEGER DEFAULT 0)
+                """)
+        let start = try b.replica.vector
+        for number in 0..<40 {
+            try a.run("INSERT INTO photo(name, data) VALUES ('p\(number)', randomblob(1000000))")
+        }
+        let parts = try parts(of: a, after: start)
+        #expect(parts.count >= 10)
+        #expect(parts.allSatisfy { $0.changes.count <= 4 })
+        try b.pull(from: a)
+        #expect(try a.dump() == b.dump())
+        // What is large is not written.
+        let next = try b.replica.vector
+        for number in 0..<40 {
+            try a.run("UPDATE photo SET seen = \(number) WHERE name = 'p\(number)'")
+        }
+        #expect(try self.parts(of: a, after: next).count < 5)
+    }
+}

@@ -1,0 +1,48 @@
+import SyncMerge
+import SyncTesting
+import Testing
+
+@testable import SyncReplica
+@testable import SyncValues
+
+/// Rows that merging cannot hide, and that hold a UNIQUE value of one that arrives.
+@Suite("Row in the way")
+struct RowInTheWayTests {
+    @Test("a row without a key is named, and merging goes on once it has given way")
+    func rowWithoutKey() throws {
+        let folder = try TemporaryFolder()
+        let (a, b) = try TestStore.pair(
+            in: folder, schema: "CREATE TABLE one(k TEXT PRIMARY KEY, u UNIQUE, x TEXT)")
+        try a.run("INSERT INTO one VALUES (NULL, 'same', 'here alone')")
+        try b.run("INSERT INTO one VALUES ('k', 'same', 'there'), ('l', 'other', 'there')")
+        let error = #expect(throws: SyncError.self) { try a.pull(from: b) }
+        #expect(error?.code == .refused)
+        #expect(error?.reason.contains("a row whose key is NULL") == true)
+        #expect(error?.hint?.contains("give it one") == true)
+        #expect(try a.rows("SELECT x FROM one") == [["here alone"]])
+        try a.run("UPDATE one SET k = 'mine', u = 'mine' WHERE k IS NULL")
+        try TestStore.sync(a, b)
+        #expect(try a.rows("SELECT count(*) FROM one") == [[3]])
+        #expect(try a.dump() == b.dump())
+    }
+
+    @Test("of a row that refers to nothing both are named, and either may give way")
+    func danglingReference() throws {
+        let folder = try TemporaryFolder()
+        let (a, b) = try TestStore.pair(
+            in: folder,
+            schema: """
+                CREATE TABLE person(id INTEGER PRIMARY KEY, name TEXT);
+                CREATE TABLE pass(id INTEGER PRIMARY KEY, person INT UNIQUE REFERENCES person(id));
+                """)
+        try a.run("PRAGMA foreign_keys = OFF; INSERT INTO pass VALUES (5, 7)")
+        try b.run("INSERT INTO person VALUES (7, 'Eva'); INSERT INTO pass VALUES (9, 7)")
+        let error = #expect(throws: SyncError.self) { try b.pull(from: a) }
+        #expect(error?.code == .refused)
+        #expect(error?.reason.contains("same person, which is UNIQUE") == true)
+        #expect(try b.rows("SELECT * FROM pass") == [[9, 7]])
+        try b.run("UPDATE pass SET person = NULL")
+        try b.pull(from: a)
+        #expect(try b.rows("SELECT count(*) FROM pass") == [[2]])
+    }
+}
