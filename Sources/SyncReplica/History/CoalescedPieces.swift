@@ -10,10 +10,12 @@ struct CoalescedPieces {
     typealias Piece = CoalescedParts.Piece
 
     private(set) var pieces: [Piece] = []
-    /// A delete and what it cascades to, by depth.
-    private var cascade: [[Piece]] = []
-    /// By entity, of those in ``cascade``: how deep its rows are.
+    /// Deletes that follow each other, and what they cascade to, by depth.
+    private var deletes: [[Piece]] = []
+    /// By entity, of those in ``deletes``: how deep its rows are.
     private var depths: [Int64: Int] = [:]
+    /// How old the first and the last of them are.
+    private var ages: (first: Int64, last: Int64) = (0, 0)
     /// Deeper ones may be a circle of tables.
     private static let depthMax = 50
     /// How many changes were read.
@@ -23,40 +25,47 @@ struct CoalescedPieces {
     /// - Parameter byteCount: of the values that it wrote, about.
     mutating func append(_ change: NetChange, byteCount: Int64) {
         defer { count += 1 }
-        if case .cascade(let parent, _) = change.cause, !cascade.isEmpty {
-            let entity = change.entity.id
-            // Of a table that refers to itself the rows stay in their order.
-            let least = parent == entity ? 0 : min((depths[parent] ?? 0) + 1, Self.depthMax)
-            let depth = max(depths[entity] ?? 1, least)
-            depths[entity] = depth
-            while cascade.count <= depth { cascade.append([]) }
-            append(change, byteCount: byteCount, to: &cascade[depth])
-            return
+        let age = change.written.last?.ageMilliseconds ?? 0
+        guard let depth = depth(of: change, age: age) else {
+            endDeletes()
+            return append(change, byteCount: byteCount, to: &pieces)
         }
-        endCascade()
-        if change.kind == .delete {
-            depths[change.entity.id] = 0
-            cascade.append([])
-            append(change, byteCount: byteCount, to: &cascade[0])
-        } else {
-            append(change, byteCount: byteCount, to: &pieces)
+        if deletes.isEmpty { ages.first = age }
+        ages.last = age
+        depths[change.entity.id] = depth
+        while deletes.count <= depth { deletes.append([]) }
+        append(change, byteCount: byteCount, to: &deletes[depth])
+    }
+
+    /// How deep a delete is, or what one cascades to; nil for other changes.
+    private mutating func depth(of change: NetChange, age: Int64) -> Int? {
+        let entity = change.entity.id
+        let isTogether =
+            ages.last - age < CoalescedParts.pauseMilliseconds
+            && ages.first - age < CoalescedParts.spanMilliseconds
+        if !isTogether { endDeletes() }
+        guard case .cascade(let parent, _) = change.cause, !deletes.isEmpty else {
+            return change.kind == .delete ? depths[entity] ?? 0 : nil
         }
+        // Of a table that refers to itself the rows stay in their order.
+        let least = parent == entity ? 0 : min((depths[parent] ?? 0) + 1, Self.depthMax)
+        return max(depths[entity] ?? 0, least)
     }
 
     /// The pieces, the oldest first.
     /// - Complexity: O(n log n) for n pieces
     mutating func sorted() -> [Piece] {
-        endCascade()
+        endDeletes()
         return pieces.enumerated().sorted {
             (-$0.element.ageMilliseconds, $0.offset) < (-$1.element.ageMilliseconds, $1.offset)
         }.map(\.element)
     }
 
     /// The deepest first; none is older than what it cascades to.
-    private mutating func endCascade() {
-        guard !cascade.isEmpty else { return }
+    private mutating func endDeletes() {
+        guard !deletes.isEmpty else { return }
         var newest = Int64.max
-        for pieces in cascade.reversed() {
+        for pieces in deletes.reversed() {
             let former = newest
             for var piece in pieces {
                 newest = min(newest, piece.ageMilliseconds)
@@ -64,10 +73,9 @@ struct CoalescedPieces {
                 append(piece)
             }
         }
-        (cascade, depths) = ([], [:])
+        (deletes, depths) = ([], [:])
     }
 
-    /// Of a transaction that only deletes rows, the pieces are few.
     private mutating func append(_ piece: Piece) {
         if !pieces.isEmpty, pieces[pieces.count - 1].extend(by: piece) { return }
         pieces.append(piece)
