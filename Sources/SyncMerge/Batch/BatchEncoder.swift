@@ -51,8 +51,11 @@ package enum BatchEncoder {
             && content.bytes.count <= BatchLimits.contentBytesMax
         guard isWithin else {
             throw SyncError(
-                .invalidArgument, "the batch is beyond the limits of the format",
-                hint: "Send fewer transactions at once")
+                .refused,
+                "a transaction has more than a batch can hold: 256 MiB of values, or "
+                    + "4 million facts",
+                hint: "Neither it nor what follows it is sent. To go on, make the database a new "
+                    + "replica, with synctool untrack, track and remote add --join")
         }
         return content.bytes
     }

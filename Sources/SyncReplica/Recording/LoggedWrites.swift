@@ -135,7 +135,8 @@ struct LoggedWrites {
         for place in start.place..<recording.entries.count {
             if changes.count == changesMax { end = min(end, Cursor(place: place)) }
             if end <= Cursor(place: place) { break }
-            try forEachChange(at: place, of: recording, from: unrecorded) { writes, cursor, change in
+            try forEachChange(at: place, of: recording, from: unrecorded) {
+                writes, cursor, change in
                 guard cursor >= start, cursor < writes.end else { return }
                 if writes.changes.count == changesMax {
                     writes.end = cursor
@@ -160,7 +161,8 @@ struct LoggedWrites {
         forgetWrites()
         let (start, end) = (start, end)
         for place in recording.entries.indices {
-            try forEachChange(at: place, of: recording, from: unrecorded) { writes, cursor, change in
+            try forEachChange(at: place, of: recording, from: unrecorded) {
+                writes, cursor, change in
                 guard let row = writes.row(at: change.key) else { return }
                 let noted = try writes.note(change)
                 if cursor < start {

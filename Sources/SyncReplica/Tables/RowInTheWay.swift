@@ -48,10 +48,8 @@ struct RowInTheWay {
     /// What is in the way of which row, and what to do.
     var error: SyncError {
         let shared = columns.map { table.columns[$0] }.joined(separator: ", ")
-        let found =
-            hasKey
-            ? "row \(name(other))"
-            : "a row whose key is NULL (\(columns.map { other[$0].description }.joined(separator: ", ")))"
+        let values = columns.map { other[$0].description }.joined(separator: ", ")
+        let found = hasKey ? "row \(name(other))" : "a row whose key is NULL (\(values))"
         return SyncError(
             .refused,
             "row \(name(row)) of \(table.name) and \(found) of this database have the same "
