@@ -114,26 +114,35 @@ struct UnrecordedTransactions {
     }
 
     /// Calls `body` with each change of a transaction, in order.
-    /// - Throws: as ``entries(after:)``; what `body` throws.
+    /// - Parameter isWanted: whether it is, by its table and its key as it is stored; called for
+    ///   each change. What is not is not decoded.
+    /// - Throws: as ``entries(after:measuring:)``; what `body` throws.
     /// - Complexity: O(changes)
-    func forEachChange(of entry: Entry, _ body: (NetChange) throws -> Void) throws {
+    func forEachChange(
+        of entry: Entry, where isWanted: (TrackedEntity, Value) throws -> Bool = { _, _ in true },
+        _ body: (NetChange) throws -> Void
+    ) throws {
         switch entry.content {
         case .nothing: break
-        case .whole(let numbers): try forEachChange(in: numbers, body)
+        case .whole(let numbers): try forEachChange(in: numbers, where: isWanted, body)
         case .pieces(let pieces):
             for piece in pieces {
                 var position: Int32 = 0
                 let changes = piece.skipped..<piece.skipped + piece.count
-                try forEachChange(in: piece.numbers) { change in
-                    defer { position += 1 }
-                    if changes.contains(position) { try body(piece.part(of: change)) }
-                }
+                try forEachChange(
+                    in: piece.numbers,
+                    where: { entity, key in
+                        defer { position += 1 }
+                        return try changes.contains(position) && isWanted(entity, key)
+                    },
+                    { try body(piece.part(of: $0)) })
             }
         }
     }
 
     private func forEachChange(
-        in numbers: ClosedRange<Int64>, _ body: (NetChange) throws -> Void
+        in numbers: ClosedRange<Int64>, where isWanted: (TrackedEntity, Value) throws -> Bool,
+        _ body: (NetChange) throws -> Void
     ) throws {
         selectChanges.bind(numbers.lowerBound, at: 1)
         selectChanges.bind(numbers.upperBound, at: 2)
@@ -143,10 +152,12 @@ struct UnrecordedTransactions {
             guard let kind = Change.Kind(rawValue: Int(op & 7)),
                 let entity = try catalog.entity(op >> 3)
             else { continue }
+            let key = selectChanges.value(2)
+            guard try isWanted(entity, key) else { continue }
             try body(
                 try NetChange(
-                    seq: selectChanges.integer(0), entity: entity, kind: kind,
-                    key: selectChanges.value(2), data: selectChanges.blob(3)))
+                    seq: selectChanges.integer(0), entity: entity, kind: kind, key: key,
+                    data: selectChanges.blob(3)))
         }
     }
 }

@@ -161,7 +161,7 @@ struct LoggedWrites {
         forgetWrites()
         let (start, end) = (start, end)
         for place in recording.entries.indices {
-            try forEachChange(at: place, of: recording, from: unrecorded) {
+            try forEachChange(at: place, of: recording, from: unrecorded, isKnown: true) {
                 writes, cursor, change in
                 guard let row = writes.row(at: change.key) else { return }
                 let noted = try writes.note(change)
@@ -177,20 +177,31 @@ struct LoggedWrites {
         }
     }
 
+    /// - Parameter isKnown: whether only changes of rows that are known are wanted.
     private mutating func forEachChange(
         at place: Int, of recording: LocalRecording, from unrecorded: UnrecordedTransactions,
-        _ body: (inout LoggedWrites, Cursor, LoggedChange) throws -> Void
+        isKnown: Bool = false, _ body: (inout LoggedWrites, Cursor, LoggedChange) throws -> Void
     ) throws {
         let entry = recording.entries[place]
-        var cursor = Cursor(place: place)
-        try unrecorded.forEachChange(of: entry) { change in
-            defer { cursor.index += 1 }
-            guard let logged = try recording.tables.find(change.entity) else { return }
-            let key = try key(of: change, logged)
+        var index = -1
+        var logged: LoggedTables.Place?
+        // Not a copy of what grows meanwhile.
+        let known = isKnown ? numbered : []
+        try unrecorded.forEachChange(of: entry) { entity, key in
+            index += 1
+            logged = try recording.tables.find(entity)
+            guard let logged else { return false }
+            guard isKnown, case .integer(let number) = key, entity.keyCount == 1 else {
+                return true
+            }
+            return known[logged.position][number] != nil
+        } _: { change in
+            guard let logged else { return }
             try body(
-                &self, cursor,
+                &self, Cursor(place: place, index: index),
                 LoggedChange(
-                    change: change, key: key, entry: entry, place: Int32(place), logged: logged))
+                    change: change, key: try key(of: change, logged), entry: entry,
+                    place: Int32(place), logged: logged))
         }
     }
 
