@@ -28,13 +28,13 @@ struct CoalescedPieces {
         let age = change.written.last?.ageMilliseconds ?? 0
         guard let depth = depth(of: change, age: age) else {
             endDeletes()
-            return append(change, byteCount: byteCount, to: &pieces)
+            return Self.append(change, at: count, byteCount: byteCount, to: &pieces)
         }
         if deletes.isEmpty { ages.first = age }
         ages.last = age
         depths[change.entity.id] = depth
         while deletes.count <= depth { deletes.append([]) }
-        append(change, byteCount: byteCount, to: &deletes[depth])
+        Self.append(change, at: count, byteCount: byteCount, to: &deletes[depth])
     }
 
     /// How deep a delete is, or what one cascades to; nil for other changes.
@@ -65,37 +65,38 @@ struct CoalescedPieces {
     private mutating func endDeletes() {
         guard !deletes.isEmpty else { return }
         var newest = Int64.max
-        for pieces in deletes.reversed() {
+        for level in deletes.reversed() {
             let former = newest
-            for var piece in pieces {
+            for var piece in level {
                 newest = min(newest, piece.ageMilliseconds)
                 piece.ageMilliseconds = min(former, piece.ageMilliseconds)
-                append(piece)
+                Self.append(piece, to: &pieces)
             }
         }
         (deletes, depths) = ([], [:])
     }
 
-    private mutating func append(_ piece: Piece) {
-        if !pieces.isEmpty, pieces[pieces.count - 1].extend(by: piece) { return }
-        pieces.append(piece)
-    }
-
-    private func append(_ change: NetChange, byteCount: Int64, to pieces: inout [Piece]) {
-        let isWhole = change.written.count < 2 || change.kind == .delete
-        let written = isWhole ? change.written.suffix(1) : change.written[...]
-        let first = pieces.count
-        for (place, time) in written.enumerated() {
+    private static func append(
+        _ change: NetChange, at position: Int, byteCount: Int64, to pieces: inout [Piece]
+    ) {
+        guard change.written.count > 1, change.kind != .delete else {
+            let age = change.written.last?.ageMilliseconds ?? 0
+            return append(
+                Piece(
+                    change.seq, at: position, ageMilliseconds: age, place: nil,
+                    byteCount: byteCount),
+                to: &pieces)
+        }
+        for (place, time) in change.written.enumerated() {
             pieces.append(
                 Piece(
-                    change.seq, at: count, ageMilliseconds: time.ageMilliseconds,
-                    place: isWhole ? nil : Int32(place), byteCount: byteCount))
+                    change.seq, at: position, ageMilliseconds: time.ageMilliseconds,
+                    place: Int32(place), byteCount: byteCount))
         }
-        if written.isEmpty {
-            pieces.append(
-                Piece(change.seq, at: count, ageMilliseconds: 0, place: nil, byteCount: byteCount))
-        }
-        guard isWhole, first > 0, let piece = pieces.popLast() else { return }
-        if !pieces[first - 1].extend(by: piece) { pieces.append(piece) }
+    }
+
+    private static func append(_ piece: Piece, to pieces: inout [Piece]) {
+        if !pieces.isEmpty, pieces[pieces.count - 1].extend(by: piece) { return }
+        pieces.append(piece)
     }
 }
