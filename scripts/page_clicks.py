@@ -144,6 +144,10 @@ class Clicks:
         check(row(self.database, "SELECT Title FROM Album WHERE AlbumId = 1")[0] != losing, "it did not ask first")
         page.click(button)
         page.wait("document.querySelector('#confirm').open")
+        # One more question, before the page hears that this one was closed.
+        page.value("(() => { document.querySelector('#confirm').close('cancel');"
+                   f" document.querySelector('{button}').click(); }})()")
+        page.wait("document.querySelector('#confirm').open")
         page.click("#confirm-button")
         page.wait("document.querySelector('#conflicts').textContent.includes('No conflicts are open')")
         check(row(self.database, "SELECT Title FROM Album WHERE AlbumId = 1")[0] == losing, "it was not resolved")

@@ -11,6 +11,9 @@ const reasons = {
 };
 
 export class Conflicts {
+  /** How many were asked: of two, the later one holds. */
+  #questions = 0;
+
   constructor({ open, resolved }) {
     Object.assign(this, { open, resolved });
   }
@@ -68,8 +71,17 @@ export class Conflicts {
     const dialog = byId("confirm");
     dialog.returnValue = "cancel";
     dialog.showModal();
-    await new Promise((resolve) => dialog.addEventListener("close", resolve, { once: true }));
-    if (dialog.returnValue !== "confirm") return;
+    // The end of the question before may be told when this one is open already.
+    const question = ++this.#questions;
+    await new Promise((resolve) => {
+      const listen = () => {
+        if (question === this.#questions && dialog.open) return;
+        dialog.removeEventListener("close", listen);
+        resolve();
+      };
+      dialog.addEventListener("close", listen);
+    });
+    if (question !== this.#questions || dialog.returnValue !== "confirm") return;
     try {
       await call("resolve", { store, id: conflict.id, keep });
       byId("announcement").textContent = "The conflict is resolved.";
