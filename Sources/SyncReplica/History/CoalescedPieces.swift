@@ -1,18 +1,18 @@
 import SyncCore
-import SyncValues
 
 /// The pieces of a transaction that is several commits, while its changes are read in order.
 ///
-/// What a delete cascades to comes before it, though its parent is logged first: else a part that
-/// ends in between leaves rows without their parent to each replica that merges it, and to each
-/// part after it.
+/// What a delete cascades to comes before it, though its parent is logged first: otherwise a part
+/// that ends in between leaves rows without their parent, which each replica has to reconsider with
+/// each part that follows.
 struct CoalescedPieces {
     typealias Piece = CoalescedParts.Piece
 
-    private(set) var pieces: [Piece] = []
+    private var pieces: [Piece] = []
     /// Deletes that follow each other, and what they cascade to, by depth.
     private var deletes: [[Piece]] = []
-    /// By entity, of those in ``deletes``: how deep its rows are.
+    /// By entity, of those in ``deletes``: how deep its rows are. Changes of other tables, as those
+    /// of a trigger that keeps an audit, do not end them.
     private var depths: [Int64: Int] = [:]
     /// How old the first and the last of them are.
     private var ages: (first: Int64, last: Int64) = (0, 0)
@@ -27,7 +27,7 @@ struct CoalescedPieces {
         defer { count += 1 }
         let age = change.written.last?.ageMilliseconds ?? 0
         guard let depth = depth(of: change, age: age) else {
-            endDeletes()
+            if depths[change.entity.id] != nil { endDeletes() }
             return Self.append(change, at: count, byteCount: byteCount, to: &pieces)
         }
         if deletes.isEmpty { ages.first = age }
