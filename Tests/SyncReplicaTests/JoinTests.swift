@@ -70,6 +70,25 @@ struct JoinTests {
         SELECT lower(mail), day, note FROM visit v JOIN person p ON p.id = v.person ORDER BY 1, 2, 3
         """
 
+    @Test("a database with policies that were chosen, and nothing stated, joins")
+    func chosenPolicies() throws {
+        let a = try TestStore(folder.file("a.db"), schema: Self.schema)
+        let path = folder.file("b.db")
+        let b = try TestStore(path, schema: Self.schema)
+        try b.replica.setPolicies(MergePolicies(entities: ["person": .init(identity: .shared)]))
+        try b.replica.close()
+        let copy = folder.file("copy.db")
+        let batches = try a.replica.batches(since: VersionVector())
+        try StoreReplica.clone(at: copy, from: batches).close()
+        _ = try Store.join(path, to: copy, by: .byKey)
+        let joined = try TestStore(path, StoreReplica(path))
+        // Those of the store hold.
+        #expect(try joined.replica.policies().entities.isEmpty)
+        try a.run("INSERT INTO word VALUES ('new', 1)")
+        try TestStore.sync(a, joined)
+        #expect(try joined.rows("SELECT count(*) FROM word") == [[1]])
+    }
+
     @Test("each matched row is looked up by its key")
     func matchesUseTheIndex() throws {
         let store = try TestStore(folder.file("plan.db"), schema: Self.schema)

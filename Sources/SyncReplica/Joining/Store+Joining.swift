@@ -46,7 +46,8 @@ extension Store {
             guard opened.id != store else { return JoinReport(dropped: 0, same: 0) }
             dropped = try opened.count(HistoryQuery()).transactions
             layouts = try opened.live.withState { connection, live in
-                guard try !ReplicationTables.exist(connection) else {
+                // Chosen policies make the tables of merging, and state nothing.
+                guard try Metadata(connection).value(.stated) == .null else {
                     throw SyncError(
                         .refused, "the database already has other replicas",
                         operation: "join", path: path,
