@@ -26,6 +26,26 @@ struct RowInTheWayTests {
         #expect(try a.dump() == b.dump())
     }
 
+    @Test("a constraint that merging does not know is told as such")
+    func unknownConstraint() throws {
+        let folder = try TemporaryFolder()
+        let (a, b) = try TestStore.pair(
+            in: folder,
+            schema: """
+                CREATE TABLE one(id INTEGER PRIMARY KEY, v TEXT);
+                CREATE UNIQUE INDEX computed ON one(v || (id * 0));
+                """)
+        try a.run("INSERT INTO one VALUES (1, 'x')")
+        try b.run("INSERT INTO one VALUES (2, 'x')")
+        let error = #expect(throws: SyncError.self) { try a.pull(from: b) }
+        #expect(error?.code == .refused)
+        #expect(error?.reason.contains("of one cannot be written: UNIQUE") == true)
+        #expect(try a.rows("SELECT id FROM one") == [[1]])
+        try a.run("UPDATE one SET v = 'y'")
+        try a.pull(from: b)
+        #expect(try a.rows("SELECT count(*) FROM one") == [[2]])
+    }
+
     @Test("of a row that refers to nothing both are named, and either may give way")
     func danglingReference() throws {
         let folder = try TemporaryFolder()

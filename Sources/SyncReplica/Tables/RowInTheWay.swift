@@ -3,8 +3,8 @@ import SyncStorage
 import SyncValues
 
 /// A row that merging does not know as the rival of another one, and that holds a UNIQUE value of
-/// it: its key is NULL, so that it is no object, or one of the two refers to a row that is not
-/// there, by a value that means the row of another replica here.
+/// it: its key is NULL, so that it is no object, or one of the two refers to a row that was not
+/// there, by a value under which another replica has a row.
 struct RowInTheWay {
     private let table: MergedTable
     /// The row that cannot be written.
@@ -39,8 +39,18 @@ struct RowInTheWay {
         return nil
     }
 
-    private func name(_ row: [Value]) -> String {
-        table.key.map { row[$0].description }.joined(separator: ", ")
+    private static func name(_ row: [Value], of table: MergedTable) -> String {
+        "row \(table.key.map { row[$0].description }.joined(separator: ", ")) of \(table.name)"
+    }
+
+    /// What to do about a row that a constraint refuses which merging does not know.
+    /// - Parameter message: what SQLite says.
+    static func error(of row: [Value], in table: MergedTable, _ message: String) -> SyncError {
+        SyncError(
+            .refused,
+            "\(name(row, of: table)) cannot be written: \(message)",
+            hint: "Merging does not know this constraint: change or delete the row of this "
+                + "database that it is about, or drop the constraint, then run it again")
     }
 
     private var hasKey: Bool { !table.key.contains { other[$0] == .null } }
@@ -49,10 +59,10 @@ struct RowInTheWay {
     var error: SyncError {
         let shared = columns.map { table.columns[$0] }.joined(separator: ", ")
         let values = columns.map { other[$0].description }.joined(separator: ", ")
-        let found = hasKey ? "row \(name(other))" : "a row whose key is NULL (\(values))"
+        let found = hasKey ? Self.name(other, of: table) : "a row whose key is NULL (\(values))"
         return SyncError(
             .refused,
-            "row \(name(row)) of \(table.name) and \(found) of this database have the same "
+            "\(Self.name(row, of: table)) and \(found) of this database have the same "
                 + "\(shared), which is UNIQUE, and merging cannot tell which one to show",
             hint: hasKey
                 ? "One of them refers to a row that is not there: correct its reference, or change "

@@ -37,8 +37,8 @@ struct TableWriter {
 
     /// Writes the differences. When a trigger of the user fails, they are written again without any
     /// trigger: the rows that the replicas agree on have priority.
-    /// - Throws: `refused` for a row that another one is in the way of (``RowInTheWay``); SQLite
-    ///   errors, among them those of a constraint that merging does not know.
+    /// - Throws: `refused` for a row that another one, or a constraint that merging does not know,
+    ///   keeps out (``RowInTheWay``); SQLite errors.
     /// - Complexity: O(differences)
     func write(_ differences: [RowKey: RowDifference]) throws {
         let ordered = differences.sorted { $0.key.precedes($1.key) }
@@ -60,33 +60,36 @@ struct TableWriter {
         _ ordered: [(key: RowKey, value: RowDifference)], preparing prepare: (_ entity: Int) -> Void
     ) throws {
         var prepared: [Work: Statement] = [:]
-        func run(_ work: Work, with values: [Value]) throws {
+        func run(_ work: Work, for row: [Value], with values: [Value]) throws {
             prepare(work.entity)
             let statement = try prepared[work] ?? statements.statement(sql(work))
             prepared[work] = statement
             statement.bind(values)
-            try statement.run()
+            guard try !statement.runUnlessRefused() else { return }
+            throw try refusal(of: row, entity: work.entity)
         }
         for (key, difference) in ordered where isMoved(by: difference, at: key) {
-            try run(.delete(key.entity), with: key.values)
+            try run(.delete(key.entity), for: difference.before ?? [], with: key.values)
         }
         for (key, difference) in ordered where !isMoved(by: difference, at: key) {
             guard let after = difference.after, difference.before != nil else { continue }
             let columns = difference.columns
             try run(
-                .update(key.entity, columns), with: columns.map { after[$0] } + key.values)
+                .update(key.entity, columns), for: after,
+                with: columns.map { after[$0] } + key.values)
         }
         for (key, difference) in ordered {
             guard let after = difference.after else { continue }
             guard difference.before == nil || isMoved(by: difference, at: key) else { continue }
-            do {
-                try run(.insert(key.entity), with: after)
-            } catch {
-                let found = try RowInTheWay(
-                    of: after, in: tables[key.entity], entities[key.entity], statements: statements)
-                throw found?.error ?? error
-            }
+            try run(.insert(key.entity), for: after, with: after)
         }
+    }
+
+    private func refusal(of row: [Value], entity: Int) throws -> SyncError {
+        let message = String(cString: sqlite3_errmsg(statements.connection))
+        let found = try RowInTheWay(
+            of: row, in: tables[entity], entities[entity], statements: statements)
+        return found?.error ?? RowInTheWay.error(of: row, in: tables[entity], message)
     }
 
     private enum Work: Hashable {
