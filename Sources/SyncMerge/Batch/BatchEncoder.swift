@@ -52,10 +52,11 @@ package enum BatchEncoder {
         guard isWithin else {
             throw SyncError(
                 .refused,
-                "a transaction has more than a batch can hold: 256 MiB of values, or "
-                    + "4 million facts",
-                hint: "Neither it nor what follows it is sent. To go on, make the database a new "
-                    + "replica, with synctool untrack, track and remote add --join")
+                "a transaction, or what a member that was away has to get at once, is larger than "
+                    + "a batch may be: 256 MiB of values, 4 million facts",
+                hint: "Neither it nor what follows it can be sent. To go on without its history, "
+                    + "make the database a new replica: synctool untrack DB, synctool track DB, "
+                    + "synctool remote add DB NAME URL --join by-key")
         }
         return content.bytes
     }

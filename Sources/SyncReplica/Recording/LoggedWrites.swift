@@ -119,7 +119,7 @@ struct LoggedWrites {
 
     /// - Parameters:
     ///   - start: where the window begins.
-    ///   - changesMax: it has at most so many changes.
+    ///   - changesMax: the most changes that it has.
     /// - Throws: ``LocalLaneReason`` for a change that needs a view; `corrupt`, `badData` for
     ///   changes that cannot be read; SQLite errors.
     /// - Complexity: O(changes of the recording)
