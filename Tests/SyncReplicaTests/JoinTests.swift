@@ -80,7 +80,7 @@ struct JoinTests {
         let copy = folder.file("copy.db")
         let batches = try a.replica.batches(since: VersionVector())
         try StoreReplica.clone(at: copy, from: batches).close()
-        _ = try Store.join(path, to: copy, by: .byKey)
+        #expect(try Store.join(path, to: copy, by: .byKey).hasDroppedPolicies)
         let joined = try TestStore(path, StoreReplica(path))
         // Those of the store hold.
         #expect(try joined.replica.policies().entities.isEmpty)

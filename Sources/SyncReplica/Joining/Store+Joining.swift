@@ -10,6 +10,8 @@ package struct JoinReport: Sendable, Hashable {
     package let dropped: Int
     /// Rows with private numbers that are the same objects as rows of the store.
     package let same: Int
+    /// Whether policies had been chosen here that are not those of the store, which hold.
+    package var hasDroppedPolicies = false
 }
 
 extension Store {
@@ -39,13 +41,14 @@ extension Store {
                 hint: "Clone the store and insert the rows there: synctool clone URL NEWFILE")
         }
         let dropped: Int
+        let chosen: Value
         let layouts: [String: CaptureOptions]
         do {
             let opened = try Store.open(path)
             defer { try? opened.close() }
             guard opened.id != store else { return JoinReport(dropped: 0, same: 0) }
             dropped = try opened.count(HistoryQuery()).transactions
-            layouts = try opened.live.withState { connection, live in
+            (chosen, layouts) = try opened.live.withState { connection, live in
                 // Chosen policies make the tables of merging, and state nothing.
                 guard try Metadata(connection).value(.stated) == .null else {
                     throw SyncError(
@@ -54,9 +57,10 @@ extension Store {
                         hint: "Join one that was never pushed or pulled, or clone: "
                             + "synctool clone URL NEWFILE")
                 }
-                return Dictionary(
+                let layouts = Dictionary(
                     live.catalog.present.map { ($0.name, $0.layout.options()) },
                     uniquingKeysWith: { first, _ in first })
+                return (try Metadata(connection).value(.policies), layouts)
             }
         }
         return try explaining("join", at: path) {
@@ -67,7 +71,9 @@ extension Store {
                     of: store, policies: policies, signing: signing, names: names, in: database,
                     matching: method)
             }
-            return JoinReport(dropped: dropped, same: same)
+            return JoinReport(
+                dropped: dropped, same: same,
+                hasDroppedPolicies: chosen != .null && chosen != policies)
         }
     }
 

@@ -194,6 +194,10 @@ struct RemoteSetup {
             "\(path): joined store \(other) \(joinMethod.rawValue): "
                 + "\(Plural.text(report.same, of: "row")) matched by number; the former history of "
                 + "\(Plural.text(report.dropped, of: "transaction")) was deleted")
+        guard report.hasDroppedPolicies else { return }
+        try Terminal.error.line(
+            "  the policies of the store hold, not those that were chosen here; to see them: "
+                + "synctool policy \(Shell.quoted(path))")
     }
 
     /// Copies the other store, to match its rows.
