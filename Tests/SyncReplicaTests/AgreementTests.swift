@@ -119,7 +119,7 @@ struct AgreementTests {
             Transaction.Flags(rawValue: Int($0.flags)).contains(.coalesced)
         }
         #expect(coalesced.count > 1)
-        #expect(coalesced.allSatisfy { $0.changes.count <= CoalescedParts.changesMax })
+        #expect(coalesced.allSatisfy { $0.changes.count <= PartitionLimits().partChangesMax })
         try TestStore.sync(a, b)
         #expect(try a.dump() == b.dump())
         #expect(try b.replica.conflicts().isEmpty)

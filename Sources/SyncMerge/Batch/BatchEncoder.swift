@@ -52,8 +52,8 @@ package enum BatchEncoder {
         guard isWithin else {
             throw SyncError(
                 .refused,
-                "a transaction, or what a member that was away has to get at once, is larger than "
-                    + "a batch may be: 256 MiB of values, 4 million facts",
+                "what a member that was away has to get at once, or a transaction of an older "
+                    + "version, is larger than a batch may be: 256 MiB of values, 4 million facts",
                 hint: "Neither it nor what follows it can be sent. To go on without its history, "
                     + "make the database a new replica: synctool untrack DB, synctool track DB, "
                     + "synctool remote add DB NAME URL --join by-key")

@@ -3,7 +3,7 @@ import SyncStorage
 import SyncValues
 
 /// The local transactions that are not recorded as facts yet, read from the history tables; one
-/// that is several commits in parts (``CoalescedParts``).
+/// that is several commits, or too large, in parts (``TransactionParts``).
 struct UnrecordedTransactions {
     /// A transaction as the tables have it, or a part of one.
     struct Entry {
@@ -28,7 +28,7 @@ struct UnrecordedTransactions {
         }
 
         /// The same transaction with other changes.
-        func part(_ number: Int64, at time: Timestamp, of pieces: [CoalescedParts.Piece]) -> Entry {
+        func part(_ number: Int64, at time: Timestamp, of pieces: [TransactionParts.Piece]) -> Entry {
             var part = self
             (part.number, part.time, part.content) = (number, time, .pieces(pieces))
             return part
@@ -40,7 +40,7 @@ struct UnrecordedTransactions {
         case nothing
         /// All changes with these numbers.
         case whole(ClosedRange<Int64>)
-        case pieces([CoalescedParts.Piece])
+        case pieces([TransactionParts.Piece])
     }
 
     private let catalog: EntityCatalog
@@ -64,12 +64,12 @@ struct UnrecordedTransactions {
     }
 
     /// The transactions after a number, in order, without their changes.
-    /// - Parameter byteCount: about how many bytes the values have that a change wrote.
+    /// - Parameter measure: of the changes; nil: none is taken apart for its size.
     /// - Throws: SQLite errors; `corrupt`, `badData` for changes that cannot be read.
-    /// - Complexity: O(transactions after the number, and changes of those that are several
-    ///   commits); of these, 40 bytes for each millisecond in which there were some.
+    /// - Complexity: O(transactions after the number, and changes of those that are large or several
+    ///   commits); of these, 60 bytes for each millisecond in which there were some.
     func entries(
-        after number: Int64, measuring byteCount: (NetChange) throws -> Int64 = { _ in 0 }
+        after number: Int64, limits: PartitionLimits, measuredBy measure: ChangeMeasure?
     ) throws -> [Entry] {
         selectHeaders.bind(number, at: 1)
         defer { selectHeaders.reset() }
@@ -87,22 +87,44 @@ struct UnrecordedTransactions {
                 process: selectHeaders.integerOrNil(3).map { .init(pid: $0, name: process) },
                 flags: flags, isLocal: isLocal)
             if isLocal, first <= number { entry.content = .whole(first...number) }
-            entries += try parts(of: entry, measuring: byteCount)
+            entries += try parts(of: entry, limits, measure)
         }
         return entries
     }
 
     private func parts(
-        of entry: Entry, measuring byteCount: (NetChange) throws -> Int64
+        of entry: Entry, _ limits: PartitionLimits, _ measure: ChangeMeasure?
     ) throws -> [Entry] {
-        guard entry.flags.contains(.coalesced) else { return [entry] }
-        var pieces = CoalescedPieces()
-        try forEachChange(of: entry) { pieces.append($0, byteCount: try byteCount($0)) }
-        return CoalescedParts.parts(of: entry, pieces.sorted())
+        guard try entry.flags.contains(.coalesced) || isLarge(entry, limits, measure) else {
+            return [entry]
+        }
+        var pieces = TransactionPieces(limits: limits)
+        try forEachChange(of: entry) { change in
+            pieces.append(
+                change, byteCount: try measure?.byteCount(of: change) ?? 0,
+                rank: try measure?.rank(of: change))
+        }
+        return TransactionParts.parts(of: entry, pieces.sorted(), limits: limits)
+    }
+
+    /// Whether a transaction is beyond the limits for one.
+    /// - Complexity: O(changes), where it has many, or the database has large values; else O(1)
+    private func isLarge(
+        _ entry: Entry, _ limits: PartitionLimits, _ measure: ChangeMeasure?
+    ) throws -> Bool {
+        guard let measure, case .whole(let numbers) = entry.content,
+            measure.mayExceed(limits, count: numbers.count)
+        else { return false }
+        var (facts, bytes) = (0, Int64(0))
+        try forEachChange(of: entry) { change in
+            facts += try measure.factCount(of: change)
+            bytes += try measure.byteCount(of: change)
+        }
+        return facts > limits.factsMax || bytes > limits.bytesMax
     }
 
     /// The transactions with their changes.
-    /// - Throws: as ``entries(after:)``.
+    /// - Throws: as ``entries(after:limits:measuredBy:)``.
     /// - Complexity: O(changes)
     func loaded(_ entries: [Entry]) throws -> [Entry] {
         try entries.map { entry in
@@ -116,7 +138,7 @@ struct UnrecordedTransactions {
     /// Calls `body` with each change of a transaction, in order.
     /// - Parameter isWanted: whether it is, by its table and its key as it is stored; called for
     ///   each change. What is not is not decoded.
-    /// - Throws: as ``entries(after:measuring:)``; what `body` throws.
+    /// - Throws: as ``entries(after:limits:measuredBy:)``; what `body` throws.
     /// - Complexity: O(changes)
     func forEachChange(
         of entry: Entry, where isWanted: (TrackedEntity, Value) throws -> Bool = { _, _ in true },

@@ -29,9 +29,9 @@ struct LocalRecorder {
         let settings = transaction.settings
         let isFirst = try settings.value(.stated) == .null
         let tables = LoggedTables(schema, catalog: storage.history.catalog)
-        let sizes = try WrittenSizes(storage, tables: tables)
         let entries = try storage.unrecorded.entries(
-            after: try settings.position(.stated), measuring: sizes.byteCount(of:)
+            after: try settings.position(.stated), limits: transaction.environment.partition,
+            measuredBy: try ChangeMeasure(storage, tables: tables)
         ).filter(\.isLocal)
         guard isFirst || !entries.isEmpty else { return true }
         var headers = try self.headers(of: entries)

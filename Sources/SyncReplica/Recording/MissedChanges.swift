@@ -184,7 +184,9 @@ struct MissedChanges {
     private func loggedChanges(after recorded: Int64) throws -> [RowKey: Logged] {
         var logged: [RowKey: Logged] = [:]
         let tables = LoggedTables(schema, catalog: storage.history.catalog)
-        for entry in try storage.unrecorded.entries(after: recorded) {
+        for entry in try storage.unrecorded.entries(
+            after: recorded, limits: PartitionLimits(), measuredBy: nil)
+        {
             try storage.unrecorded.forEachChange(of: entry) { change in
                 guard let place = try tables.find(change.entity) else { return }
                 let key = schema.merge.key(place.position, change.key.values)

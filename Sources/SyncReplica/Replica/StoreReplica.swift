@@ -56,6 +56,7 @@ public final class StoreReplica: Sendable {
     ///     nil: as many as usual.
     ///   - batchFactsMax: facts in one batch that is sent; nil: as many as usual.
     ///   - windowMax: changes that the local lane has in memory; nil: as many as usual.
+    ///   - partition: which local transactions are several for others; nil: those as usual.
     /// - Throws: as ``init(_:)``.
     package init(
         _ path: String, isResolved: Bool = false, wall: @escaping @Sendable () -> Int64,
@@ -63,7 +64,7 @@ public final class StoreReplica: Sendable {
         isGeneral: Bool = false, isCheckingLane: Bool = false,
         usesLane: Bool = LaneUse.isFastByDefault,
         usesLocalLane: Bool = LaneUse.isLocalByDefault, olderRowsMax: Int? = nil,
-        batchFactsMax: Int? = nil, windowMax: Int? = nil
+        batchFactsMax: Int? = nil, windowMax: Int? = nil, partition: PartitionLimits? = nil
     ) throws {
         self.path = path
         // A merge finds by itself what was written past the triggers (``MissedChanges``).
@@ -82,6 +83,7 @@ public final class StoreReplica: Sendable {
             if let olderRowsMax { environment.olderRowsMax = olderRowsMax }
             if let batchFactsMax { environment.batchFactsMax = batchFactsMax }
             if let windowMax { environment.windowMax = windowMax }
+            if let partition { environment.partition = partition }
             self.environment = environment
             connection = try MergeConnection(
                 to: path, file: local.file, identity: local.identity, environment: environment)
@@ -321,6 +323,7 @@ extension StoreReplica: Replica {
                 // Simulations send by way of the temporary file.
                 var extraction = try outgoing.extraction(
                     since: since, factsMax: factsMax,
+                    rowBytesMax: transaction.environment.partition.rowBytesMax,
                     memoryMax: transaction.environment.isVerifying
                         ? 256 : ScratchStreams.memoryMax)
                 if transaction.environment.isVerifying {

@@ -35,19 +35,21 @@ struct OutgoingBatches {
     /// not be causal, because collecting leaves gaps.
     /// - Parameters:
     ///   - factsMax: facts in one batch, unless one transaction has more.
+    ///   - rowBytesMax: bytes of one row: a batch that has a larger one throws `refused`.
     ///   - memoryMax: bytes of transactions and records in memory; others go to a temporary file.
     /// - Throws: SQLite errors; `corrupt`, `badData` for rows that cannot be read; `diskFull` where
     ///   there is no room for a temporary file.
     /// - Complexity: O(lacking transactions, and the objects that they wrote); in memory a few
     ///   numbers for every thousand of them (``OutgoingParts``).
     func extraction(
-        since: VersionVector, factsMax: Int, memoryMax: Int
+        since: VersionVector, factsMax: Int, rowBytesMax: Int, memoryMax: Int
     ) throws -> OutgoingExtraction {
         let collected = try storage.history.settings.vector(.collected)
         let isWhole = !since.covers(collected)
         let since = isWhole ? VersionVector() : since
         var parts = OutgoingParts(
-            storage, since: since, factsMax: factsMax, memoryMax: memoryMax)
+            storage, since: since, factsMax: factsMax, rowBytesMax: rowBytesMax,
+            memoryMax: memoryMax)
         if let first = try storage.headers.firstPlace(lackingTo: since) {
             try parts.collect(after: isWhole ? 0 : first - 1)
         }

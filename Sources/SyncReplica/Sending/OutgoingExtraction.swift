@@ -39,7 +39,10 @@ struct OutgoingExtraction: BatchSource {
     var count: Int { frames.count }
 
     func batch(at place: Int) throws -> [UInt8] {
-        try BatchEncoder.encode(made(at: place), signing: key)
+        if let refusal = parts[frames[place].parts].lazy.compactMap(\.refusal).first {
+            throw refusal
+        }
+        return try BatchEncoder.encode(made(at: place), signing: key)
     }
 
     /// A batch with its transactions and facts.

@@ -16,6 +16,8 @@ struct OutgoingPart: Sendable {
     var factCount = 0
     /// The bytes of the records that have them.
     var recordBytes = 0
+    /// Why it cannot be sent: a row is too large.
+    var refusal: SyncError?
     /// What is merged after the part.
     var upTo: VersionVector
     /// Facts that are not in records, in the order in which they are added; with the private number

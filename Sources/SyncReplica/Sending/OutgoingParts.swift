@@ -29,6 +29,7 @@ struct OutgoingParts {
     private let storage: ReplicaStorage
     private let since: VersionVector
     private let weightMax: Int
+    private let rowBytesMax: Int
     private var isPlaced: Set<Int64> = []
     private var writer = OutgoingPart.TransactionWriter()
     private var head = ByteWriter()
@@ -45,12 +46,17 @@ struct OutgoingParts {
 
     /// - Parameters:
     ///   - factsMax: facts in one batch.
+    ///   - rowBytesMax: bytes of one row.
     ///   - memoryMax: bytes of transactions and records in memory.
-    init(_ storage: ReplicaStorage, since: VersionVector, factsMax: Int, memoryMax: Int) {
+    init(
+        _ storage: ReplicaStorage, since: VersionVector, factsMax: Int, rowBytesMax: Int,
+        memoryMax: Int
+    ) {
         content = ScratchStreams(memoryMax: memoryMax)
         self.storage = storage
         self.since = since
         weightMax = min(Self.weightMax, factsMax)
+        self.rowBytesMax = rowBytesMax
         described = DescribedEntities(storage.schema.merge.batchEntities)
     }
 
@@ -212,11 +218,27 @@ struct OutgoingParts {
     }
 
     private mutating func append(_ record: OutgoingPart.Record, to part: Int) throws {
+        if record.bytes.count > rowBytesMax, parts[part].refusal == nil {
+            parts[part].refusal = try refusal(of: record)
+        }
         head.removeAll()
         OutgoingPart.appendHead(of: record, to: &head)
         parts[part].recordBytes += record.bytes.count
         try head.bytes.withUnsafeBytes { try content.append($0, to: 2 * part + 1) }
         try content.append(record.bytes, to: 2 * part + 1)
+    }
+
+    private func refusal(of record: OutgoingPart.Record) throws -> SyncError {
+        let table = storage.schema.tables[record.entity].name
+        let key = try storage.objects.keyOrNumber(of: record.uid) ?? []
+        let row = key.map { $0.description.printable(countMax: 60) }.joined(separator: ", ")
+        return SyncError(
+            .refused,
+            "row \(row) of \(table) has \(record.bytes.count / 1_000_000) MB in its columns: a "
+                + "batch has room for \(rowBytesMax / 1_000_000) MB",
+            hint: "What was written before it is sent, and nothing that follows. Keep such values "
+                + "in files beside the database, or in several rows: make the row smaller or "
+                + "delete it, then run it again")
     }
 
     // MARK: Finding

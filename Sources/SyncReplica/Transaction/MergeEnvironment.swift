@@ -32,6 +32,8 @@ struct MergeEnvironment: Sendable {
     /// Rows in one of the transactions that state what is older than history: a merge has some
     /// 5,000 facts of them in one slice (``MergePace``).
     var olderRowsMax = 1_000
+    /// Which transactions that were written here are several for others.
+    var partition = PartitionLimits()
     /// Facts in one batch that is sent, unless one transaction has more. With fewer, envelopes take
     /// more of the bytes; with more, decoding takes more memory.
     var batchFactsMax = 100_000

@@ -142,7 +142,8 @@ extension SimulatedStore {
         let replica = try StoreReplica(
             path, wall: { wall.milliseconds }, driftMax: Self.driftMax,
             isVerifying: StoreSimulation.isVerifying, isGeneral: isGeneral,
-            usesLane: usesLane, usesLocalLane: usesLocalLane, windowMax: windowMax)
+            usesLane: usesLane, usesLocalLane: usesLocalLane, windowMax: windowMax,
+            partition: partition)
         defer { try? replica.close() }
         try body(replica)
         let tally = replica.tally

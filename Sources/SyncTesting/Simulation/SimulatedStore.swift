@@ -43,6 +43,9 @@ final class SimulatedStore: SimulatedTables {
     /// Transactions that a copied file had already: local ones in its history.
     private let inherited: Int64
 
+    /// Which of its transactions are several for others.
+    let partition: PartitionLimits
+
     static let driftMax = Duration.milliseconds(500)
 
     /// A new store: `populate` writes rows before it is tracked.
@@ -133,16 +136,35 @@ final class SimulatedStore: SimulatedTables {
             let value = "X'\(name.description)'"
             try database.run("UPDATE syncd_meta SET value = \(value) WHERE key = '\(key)'")
         }
-        replica = try Self.open(path, wall: wall)
+        partition = Self.partition(of: name, schema)
+        replica = try Self.open(path, wall: wall, partition: partition)
         try setUp()
     }
 
-    private static func open(_ path: String, wall: Wall) throws -> StoreReplica {
+    /// Some replicas state any transaction of several facts in parts.
+    private static func partition(
+        of name: Character, _ schema: SimulatedSchema
+    ) -> PartitionLimits {
+        var limits = PartitionLimits()
+        let size = schema.statements.reduce(0) { $0 + $1.utf8.count }
+        switch (size + Int(name.asciiValue ?? 0)) % 5 {
+        case 0: (limits.factsMax, limits.partChangesMax) = (2, 1)
+        case 1: (limits.factsMax, limits.partChangesMax) = (5, 2)
+        case 2: limits.partChangesMax = 1
+        default: break
+        }
+        return limits
+    }
+
+    private static func open(
+        _ path: String, wall: Wall, partition: PartitionLimits
+    ) throws -> StoreReplica {
         try StoreReplica(
             path, wall: { wall.milliseconds }, driftMax: driftMax,
             isVerifying: StoreSimulation.isVerifying,
             isCheckingLane: StoreSimulation.isCheckingLane,
-            usesLane: StoreSimulation.usesLane, usesLocalLane: StoreSimulation.usesLane)
+            usesLane: StoreSimulation.usesLane, usesLocalLane: StoreSimulation.usesLane,
+            partition: partition)
     }
 
     private func setUp() throws {
@@ -173,7 +195,7 @@ final class SimulatedStore: SimulatedTables {
     }
 
     /// Opens the file, which no replica has open.
-    func continueHere() throws { replica = try Self.open(path, wall: wall) }
+    func continueHere() throws { replica = try Self.open(path, wall: wall, partition: partition) }
 
     /// Counts what the lanes have written as the general one does, and what they have refused.
     func tookLane(_ tally: MergeTally) {

@@ -1,18 +1,23 @@
 import SyncCore
+import SyncMerge
 import SyncStorage
 import SyncValues
 
-/// About how many bytes the values have that changes wrote, as the tables have them now. Nothing is
-/// measured in a database that is small as a whole.
+/// How large changes are: the facts that they make, and about how many bytes the values have that
+/// they wrote, as the tables have them now. No bytes are measured in a database that is small as a
+/// whole.
 ///
 /// Confined to its connection's queue and to one transaction.
-final class WrittenSizes {
+final class ChangeMeasure {
     /// Bytes of a database in which all changes together are no large transaction.
     private static let databaseMin = Int64(32 << 20)
 
     private let storage: ReplicaStorage
     private let tables: LoggedTables
     private let isSmall: Bool
+    /// By entity of the schema.
+    private let ranks: [Int?]
+    private let factsMax: Int
     /// By entity of the log and columns; nil: nothing that is worth it.
     private var statements: [Columns: Statement?] = [:]
     /// Beyond this they are made again.
@@ -32,6 +37,46 @@ final class WrittenSizes {
             "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
             on: storage.connection)
         isSmall = try size.step() && size.integer(0) < Self.databaseMin
+        let schema = storage.schema.merge
+        ranks = Self.ranks(in: schema)
+        factsMax = 1 + (schema.entities.map(\.cells.count).max() ?? 0)
+    }
+
+    /// How many steps of references lead away from each table, at most; in a circle all have one
+    /// rank. Nil: it refers to no other, and no other to it.
+    /// - Complexity: O(tables and references)
+    private static func ranks(in schema: MergeSchema) -> [Int?] {
+        var ranks: [Int?] = Array(repeating: nil, count: schema.entities.count)
+        for component in ReferenceOrder(of: schema).components {
+            let inside = Set(component.entities)
+            let targets = Set(
+                component.entities.flatMap { schema.entities[$0].references.map(\.target) }
+            ).subtracting(inside)
+            for target in targets where ranks[target] == nil { ranks[target] = 0 }
+            guard let highest = targets.compactMap({ ranks[$0] }).max() else { continue }
+            for entity in component.entities { ranks[entity] = highest + 1 }
+        }
+        return ranks
+    }
+
+    /// Whether that many changes may be beyond the limits for one transaction.
+    func mayExceed(_ limits: PartitionLimits, count: Int) -> Bool {
+        !isSmall || count > limits.factsMax / factsMax
+    }
+
+    /// The facts that a change makes, at most.
+    /// - Throws: `badData` for layouts that cannot be read; SQLite errors.
+    func factCount(of change: NetChange) throws -> Int {
+        guard change.kind == .insert, let logged = try tables.find(change.entity) else {
+            return max(1, change.mask.positions.count)
+        }
+        return 1 + storage.schema.merge.entities[logged.position].cells.count
+    }
+
+    /// The rank of the table of a change: parents have a lower one than their children.
+    /// - Throws: as ``factCount(of:)``.
+    func rank(of change: NetChange) throws -> Int? {
+        try tables.find(change.entity).flatMap { ranks[$0.position] }
     }
 
     /// The characters of the texts, the bytes of the blobs.

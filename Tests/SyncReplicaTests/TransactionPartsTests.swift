@@ -6,9 +6,9 @@ import Testing
 @testable import SyncReplica
 @testable import SyncValues
 
-/// What travels in parts because nobody told where its commits ended.
-@Suite("Coalesced parts")
-struct CoalescedPartsTests {
+/// What travels in parts because nobody told where its commits ended, or because it is too large.
+@Suite("Transactions in parts")
+struct TransactionPartsTests {
     /// The transactions that a store has after a position, once the WAL does not tell commits.
     private func parts(of store: TestStore, after start: VersionVector) throws
         -> [Batch.Transaction]
@@ -104,5 +104,77 @@ struct CoalescedPartsTests {
             try a.run("UPDATE photo SET seen = \(number) WHERE name = 'p\(number)'")
         }
         #expect(try self.parts(of: a, after: next).count < 5)
+    }
+
+    @Test("one commit beyond the limits is several transactions for others, parents first")
+    func largeCommit() throws {
+        let folder = try TemporaryFolder()
+        let (a, b) = try TestStore.pair(
+            in: folder,
+            schema: """
+                CREATE TABLE "order"(id INTEGER PRIMARY KEY, name TEXT);
+                CREATE TABLE line(id INTEGER PRIMARY KEY, of INT NOT NULL REFERENCES "order",
+                  part INT NOT NULL REFERENCES part, count INT);
+                CREATE TABLE part(id INTEGER PRIMARY KEY, name TEXT UNIQUE);
+                CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT);
+                """)
+        var limits = PartitionLimits()
+        (limits.factsMax, limits.partChangesMax) = (1_000, 70)
+        let start = try b.replica.vector
+        // A connection that stays open keeps what the WAL tells of the end of the commit.
+        try a.run("PRAGMA foreign_keys = OFF")
+        try a.run(
+            """
+            BEGIN;
+            WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 900)
+            INSERT INTO line SELECT i, i % 30, i % 20, i FROM n;
+            WITH n(i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n WHERE i < 29)
+            INSERT INTO note SELECT i, 'note ' || i FROM n;
+            WITH n(i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n WHERE i < 29)
+            INSERT INTO "order" SELECT i, 'order ' || i FROM n;
+            WITH n(i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n WHERE i < 19)
+            INSERT INTO part SELECT i, 'part ' || i FROM n;
+            COMMIT
+            """)
+        let replica = try StoreReplica(
+            a.replica.path, wall: { 5 }, isVerifying: true, partition: limits)
+        defer { try? replica.close() }
+        let batches = try replica.batches(since: start)
+        let names = try BatchDecoder.decode(batches[0]).entities.map(\.name)
+        let parts = try batches.map(BatchDecoder.decode).flatMap(\.transactions)
+        #expect(parts.count == 14)
+        #expect(parts.allSatisfy { $0.changes.count <= 70 })
+        let inserted = parts.flatMap(\.changes).map { names[$0.entity] }
+        #expect(inserted.count == 980)
+        #expect(inserted.lastIndex { ["order", "part"].contains($0) } ?? 0
+            < inserted.firstIndex(of: "line") ?? 0)
+        #expect(try a.rows(
+            "SELECT count(*) FROM syncd_transaction WHERE number > first + 900") == [[1]])
+        for batch in batches { #expect(try b.replica.merge(batch)) }
+        #expect(try a.dump() == b.dump())
+        #expect(try b.rows("SELECT count(*) FROM syncd_conflict") == [[0]])
+    }
+
+    @Test("a row that is too large is named; once it is smaller all is sent")
+    func largeRow() throws {
+        let folder = try TemporaryFolder()
+        let (a, b) = try TestStore.pair(
+            in: folder,
+            schema: "CREATE TABLE photo(name TEXT PRIMARY KEY NOT NULL, data BLOB)")
+        var limits = PartitionLimits()
+        limits.rowBytesMax = 3_000_000
+        let replica = try StoreReplica(a.replica.path, wall: { 5 }, partition: limits)
+        defer { try? replica.close() }
+        let start = try b.replica.vector
+        try a.run("INSERT INTO photo VALUES ('small', x'00')")
+        _ = try replica.vector
+        try a.run("INSERT INTO photo VALUES ('large', zeroblob(4000000))")
+        _ = try replica.vector
+        let error = #expect(throws: SyncError.self) { try replica.batches(since: start) }
+        #expect(error?.code == .refused)
+        #expect(error?.reason.contains("row 'large' of photo has 4 MB") == true)
+        try a.run("UPDATE photo SET data = zeroblob(2000000) WHERE name = 'large'")
+        for batch in try replica.batches(since: start) { #expect(try b.replica.merge(batch)) }
+        #expect(try a.dump() == b.dump())
     }
 }

@@ -1,8 +1,8 @@
 import SyncCore
 import SyncValues
 
-/// Takes a transaction of history that is several commits, because their boundaries are unknown,
-/// apart for merging, where nothing is known of it yet.
+/// Takes a transaction of history apart for merging: one that is several commits, because their
+/// boundaries are unknown, where nothing is known of it yet, and one that is too large.
 ///
 /// Facts have the time of their transaction, and of concurrent ones the newest is shown. As one
 /// transaction, all that a machine wrote in a week offline would be as new as its last write, and
@@ -10,22 +10,16 @@ import SyncValues
 /// its own. Parts are transactions like any other to all replicas, old and new: what decides is in
 /// their headers, which are signed and which the sums name.
 ///
-/// A commit that lasts longer than the limits is in several parts, as it is in several when it has
-/// more changes than ``changesMax``: a reader elsewhere may see it half merged. Local history has
-/// one transaction as before.
-enum CoalescedParts {
-    /// Changes in one part: merged as a whole, a large transaction blocks the writers of every
-    /// replica for as long as all of these commits together did.
-    static let changesMax = 500
+/// A commit among them that lasts longer than the limits is in several parts, as it is in several
+/// when it has more changes than ``PartitionLimits/partChangesMax``: a reader elsewhere may see it
+/// half merged, like one that is beyond ``PartitionLimits/factsMax``. Local history has one
+/// transaction as before.
+enum TransactionParts {
     /// A part ends before a write that follows after this time. Shorter: more commits are cut.
     /// Longer: edits of this age count as new.
     static let pauseMilliseconds: Int64 = 1_000
     /// A part holds writes of at most this time, where they follow each other without a pause.
     static let spanMilliseconds: Int64 = 10_000
-
-    /// Bytes of the values in one part: one change may have more. A batch has room for 64 times as
-    /// many (``BatchLimits/contentBytesMax``).
-    static let bytesMax = Int64(4 << 20)
 
     /// What was written at one time: changes that follow each other, or a part of one.
     struct Piece {
@@ -53,11 +47,11 @@ enum CoalescedParts {
         }
 
         /// Takes in the changes that follow, if they were written at the same time.
-        mutating func extend(by next: Piece) -> Bool {
+        mutating func extend(by next: Piece, limits: PartitionLimits) -> Bool {
             guard place == nil, next.place == nil, ageMilliseconds == next.ageMilliseconds,
                 positions.upperBound + 1 == next.positions.lowerBound,
-                count + next.count <= CoalescedParts.changesMax,
-                byteCount + next.byteCount <= CoalescedParts.bytesMax
+                Int(count + next.count) <= limits.partChangesMax,
+                byteCount + next.byteCount <= limits.partBytesMax
             else { return false }
             numbers = numbers.lowerBound...next.numbers.upperBound
             positions = positions.lowerBound...next.positions.upperBound
@@ -91,10 +85,10 @@ enum CoalescedParts {
     /// - Parameter pieces: of all its changes, the oldest first.
     /// - Complexity: O(pieces)
     static func parts(
-        of entry: UnrecordedTransactions.Entry, _ pieces: [Piece]
+        of entry: UnrecordedTransactions.Entry, _ pieces: [Piece], limits: PartitionLimits
     ) -> [UnrecordedTransactions.Entry] {
         if pieces.isEmpty { return [entry] }
-        let groups = groups(of: pieces)
+        let groups = groups(of: pieces, limits)
         // Each part needs a number of its own. Each write has a log row, so that there are enough.
         guard Int64(groups.count) <= entry.number - entry.first + 1 else { return [entry] }
         return groups.enumerated().map { place, group in
@@ -104,7 +98,7 @@ enum CoalescedParts {
         }
     }
 
-    private static func groups(of pieces: [Piece]) -> [[Piece]] {
+    private static func groups(of pieces: [Piece], _ limits: PartitionLimits) -> [[Piece]] {
         var groups: [[Piece]] = []
         var group: [Piece] = []
         var (count, byteCount) = (0, Int64(0))
@@ -116,12 +110,12 @@ enum CoalescedParts {
             if let first = group.first, let last = group.last,
                 last.ageMilliseconds - piece.ageMilliseconds >= pauseMilliseconds
                     || first.ageMilliseconds - piece.ageMilliseconds >= spanMilliseconds
-                    || byteCount + piece.byteCount > bytesMax
+                    || byteCount + piece.byteCount > limits.partBytesMax
             {
                 end()
             }
-            while count + Int(piece.count) > changesMax {
-                let (head, tail) = piece.divided(after: Int32(changesMax - count))
+            while count + Int(piece.count) > limits.partChangesMax {
+                let (head, tail) = piece.divided(after: Int32(limits.partChangesMax - count))
                 if head.count > 0 { group.append(head) }
                 end()
                 piece = tail
