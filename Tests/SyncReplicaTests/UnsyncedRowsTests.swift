@@ -38,6 +38,41 @@ struct UnsyncedRowsTests {
         #expect(try a.rows("SELECT count(*) FROM local") == [[3]])
     }
 
+    @Test("a table without a key is named where all tables are recorded, once it has rows")
+    func unrecordedTables() throws {
+        let path = folder.file("a.db")
+        let connection = try PlainConnection(path, wal: true)
+        try connection.run(
+            """
+            CREATE TABLE item(id INTEGER PRIMARY KEY, v TEXT);
+            CREATE TABLE log(at TEXT, line TEXT);
+            CREATE TABLE none(x);
+            CREATE VIRTUAL TABLE found USING fts5(text);
+            INSERT INTO log VALUES ('now', 'a'); INSERT INTO found VALUES ('a');
+            """)
+        connection.close()
+        try Store.track(path)
+        let a = try TestStore(path, StoreReplica(path))
+        _ = try a.replica.vector
+        #expect(try Store.unrecordedTables(path).map(\.name) == ["log"])
+        let left = try a.replica.unsyncedRows()
+        #expect(left.map(\.table) == ["log"])
+        #expect(
+            left.map(\.reason) == [
+                .unrecorded(UnrecordedTable(name: "log", reason: .noDeclaredKey))
+            ])
+        try a.run("DELETE FROM log; INSERT INTO none VALUES (1)")
+        #expect(try a.replica.unsyncedRows().map(\.table) == ["none"])
+        // Who chose tables has left it out.
+        let other = folder.file("b.db")
+        let second = try PlainConnection(other, wal: true)
+        try second.run("CREATE TABLE item(id INTEGER PRIMARY KEY); CREATE TABLE log(line TEXT)")
+        try second.run("INSERT INTO log VALUES ('a')")
+        second.close()
+        try Store.track(other, entities: .only(["item"]))
+        #expect(try Store.unrecordedTables(other).isEmpty)
+    }
+
     @Test("a table whose foreign keys cannot be merged stops no other table")
     func unmergedTables() throws {
         let path = folder.file("a.db")

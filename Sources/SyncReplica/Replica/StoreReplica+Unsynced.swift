@@ -13,6 +13,9 @@ public struct UnsyncedRows: Sendable, Hashable {
         case dangling(parent: String)
         /// The foreign keys of the tracked table cannot be merged.
         case unmerged(String)
+        /// The table cannot be recorded, in a store that records all tables. How many rows it has
+        /// is not counted: the count is 1.
+        case unrecorded(UnrecordedTable)
     }
 
     /// The table's name.
@@ -42,6 +45,9 @@ extension StoreReplica {
                     + nullKeys.map {
                         UnsyncedRows(table: $0.table, count: $0.count, reason: .nullKey)
                     } + Self.danglingRows(in: session.database, unmerged: left)
+                    + UnrecordedTable.all(in: session.database).map {
+                        UnsyncedRows(table: $0.name, count: 1, reason: .unrecorded($0))
+                    }
             }
         }
     }

@@ -172,6 +172,9 @@ struct Checkup {
             result.findings.append(
                 Finding(problem: error.reason, hint: error.hint.map(typed.fillingIn)))
         }
+        result.checked += try Store.unrecordedTables(StorePath.absolute(path)).map {
+            "not recorded: " + UnsyncedText.text(about: $0)
+        }
         if try checkIntegrity(path, into: &result) { try checkReferences(path, into: &result) }
         for trigger in try Store.foreignTriggers(StorePath.absolute(path)) {
             let name = "\"" + trigger.name.replacing("\"", with: "\"\"") + "\""

@@ -1,4 +1,5 @@
 import SyncClient
+import SyncCore
 import SyncReplica
 import Varlink
 
@@ -21,6 +22,8 @@ struct StatusReport: Sendable {
     var hiddenRows = 0
     /// Columns whose default differs from that of another replica, read from the file.
     var defaults: [DifferentDefault] = []
+    /// Tables with rows that cannot be recorded, read from the file.
+    var unrecorded: [UnrecordedTable] = []
     /// Changes that the tables have no place for, read from the file.
     var waiting: [WaitingChanges] = []
 
@@ -34,6 +37,14 @@ struct StatusReport: Sendable {
         object["conflicts"] = .integer(conflicts)
         object["replicas"] = .array(replicas.map { .object($0.jsonObject) })
         object["hiddenRows"] = .integer(Int64(hiddenRows))
+        if !unrecorded.isEmpty {
+            object["unrecorded"] = .array(
+                unrecorded.map { table in
+                    .object([
+                        "table": .string(table.name), "reason": .string(table.reason.rawValue),
+                    ])
+                })
+        }
         if !waiting.isEmpty {
             object["waiting"] = WaitingText(waiting: waiting, path: store.path).json
         }

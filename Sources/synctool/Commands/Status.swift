@@ -1,5 +1,6 @@
 import ArgumentParser
 import SyncClient
+import SyncCore
 import SyncReplica
 import Varlink
 
@@ -84,6 +85,7 @@ struct Status: StoreCommand {
         report.hiddenRows = (try? Store.hiddenRowCount(file)) ?? 0
         report.defaults = (try? StoreReplica.differentDefaults(file)) ?? []
         report.waiting = (try? StoreReplica.waiting(file)) ?? []
+        report.unrecorded = (try? Store.unrecordedTables(file)) ?? []
         report.conflicts = (try? Store.openConflictCount(file)) ?? 0
         report.replicas = ((try? Store.peerLags(file)) ?? []).map { lag in
             ReplicaLag(

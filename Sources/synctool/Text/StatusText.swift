@@ -27,6 +27,10 @@ enum StatusText {
         var lines = [Terminal.output.styled(Printable.text(name), as: .strong)]
         lines += rows.lines(on: .output, indent: "  ")
         lines += TableText.lines(report.entities.filter { !$0.isTracked }, indent: "    ")
+        for table in status.unrecorded {
+            let text = "not recorded: " + UnsyncedText.text(about: table)
+            lines.append("  " + Terminal.output.styled(text, as: .changed))
+        }
         if !report.consumers.isEmpty {
             lines.append("  consumers")
             lines += ConsumerText.lines(report.consumers, indent: "    ")

@@ -1,3 +1,4 @@
+import SyncCore
 import SyncReplica
 import Varlink
 
@@ -17,6 +18,8 @@ struct UnsyncedText {
             case .unmerged(let reason):
                 return "  not synchronised: \(table) (\(count)): \(Printable.text(reason)); "
                     + "to synchronise it, change its foreign keys"
+            case .unrecorded(let table):
+                return "  not synchronised: " + Self.text(about: table)
             case .dangling(let parent):
                 let verb = rows.count == 1 ? "refers" : "refer"
                 return "  \(count) of \(table), which is not synchronised, \(verb) to rows of "
@@ -25,6 +28,12 @@ struct UnsyncedText {
                     + Shell.quoted("PRAGMA foreign_key_check(\(quoted(rows.table)))")
             }
         }
+    }
+
+    /// A table that cannot be recorded, why, and what to do.
+    static func text(about table: UnrecordedTable) -> String {
+        "\(Printable.text(table.name)): \(table.reason.explanation)"
+            + (table.remedy.map { "; \($0)" } ?? "")
     }
 
     private func quoted(_ name: String) -> String {
@@ -36,9 +45,14 @@ struct UnsyncedText {
         .array(
             rows.map { rows in
                 var parent: String?
-                if case .dangling(let name) = rows.reason { parent = name }
+                var count: Int64? = Int64(rows.count)
+                switch rows.reason {
+                case .dangling(let name): parent = name
+                case .unrecorded: count = nil
+                case .nullKey, .unmerged: break
+                }
                 return .object([
-                    "table": .string(rows.table), "rows": .integer(Int64(rows.count)),
+                    "table": .string(rows.table), "rows": count.map(JSONValue.integer) ?? .null,
                     "missingFrom": .text(parent),
                 ])
             })
