@@ -124,6 +124,16 @@ package struct ValueSpans: Sendable {
 
     // MARK: Values
 
+    /// Whether a value is a state, or is escaped because it begins as one (``BlendCoding``).
+    package func isState(at row: Int) -> Bool {
+        guard tags[row] == .blob else { return false }
+        let start = Int(words[row])
+        return bytes.withUnsafeBytes {
+            BlendCoding.escapes(
+                UnsafeRawBufferPointer(rebasing: $0[start..<start + Int(lengths[row])]))
+        }
+    }
+
     /// A value as an object.
     /// - Parameter objects: those of the batch.
     package func field(_ row: Int, objects: [ObjectUID]) -> Field {

@@ -256,6 +256,10 @@ final class FastLane {
             let cell = facts.versions[group].cell
             guard arrival.cells >> UInt64(cell) & 1 == 0 else { return .versions }
             arrival.cells |= 1 << UInt64(cell)
+            // It is shown otherwise than it is stored.
+            guard !facts.versions[group].values.contains(where: { $0.isState(at: row) }) else {
+                return .state
+            }
             let known = facts.versions[group].incarnations[row]
             guard incarnation == 0 || incarnation == known else { return .life }
             incarnation = known

@@ -19,6 +19,9 @@ enum LaneReason: String, CaseIterable {
     case incomplete = "incomplete"
     /// A cell that is written has another policy than `lastWriter`.
     case policy = "policy"
+    /// A value is the state of a counter, a set or a text, from when its column had that policy,
+    /// or begins as one.
+    case state = "state"
     /// A reference has several concurrent versions.
     case rivals = "concurrent references"
     /// Its row gets another key.

@@ -34,6 +34,9 @@ struct LaneRecord {
     private(set) var cells: [Cell] = []
     /// The transactions of all versions, in the order of the cells.
     private(set) var names: [Name] = []
+    /// Whether a version has the state of a counter, a set or a text, or a value that begins as
+    /// one: it is shown otherwise than it is stored.
+    private(set) var hasStates = false
     /// Where the identities are that versions refer to.
     private(set) var targets: [Int] = []
 
@@ -77,6 +80,7 @@ struct LaneRecord {
             cell.end = cursor.position
             cells.append(cell)
         }
+        hasStates = cursor.hasMetState
         return !cursor.isBroken && cursor.position == bytes.count
     }
 
@@ -96,6 +100,8 @@ struct ByteCursor {
     private let bytes: UnsafeRawBufferPointer
     private(set) var position = 0
     private(set) var isBroken = false
+    /// Whether a blob was skipped that begins as a state does.
+    private(set) var hasMetState = false
 
     init(_ bytes: UnsafeRawBufferPointer, at position: Int = 0) {
         self.bytes = bytes
@@ -137,7 +143,16 @@ struct ByteCursor {
         case 0: break
         case 1: _ = varint()
         case 2: skip(8)
-        case 3, 4: skip(Int(truncatingIfNeeded: varint()))
+        case 3: skip(Int(truncatingIfNeeded: varint()))
+        case 4:
+            let count = Int(truncatingIfNeeded: varint())
+            let start = position
+            skip(count)
+            if !isBroken,
+                BlendCoding.escapes(UnsafeRawBufferPointer(rebasing: bytes[start..<position]))
+            {
+                hasMetState = true
+            }
         case RecordCoding.referenceTag:
             let start = position
             skip(16)

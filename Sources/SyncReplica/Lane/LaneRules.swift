@@ -83,6 +83,9 @@ struct LaneRules {
         let entity = schema.entities[arrival.entity]
         for (cell, version) in arrival.versions {
             guard entity.policies[cell] == .lastWriter else { return .policy }
+            guard !version.value.contains(where: { MergeState.decoded($0) != $0 }) else {
+                return .state
+            }
             if let stored, isRival(version, of: stored.record.cells[cell]) { return .rivals }
         }
         if stored != nil, arrival.versions.contains(where: { isKey($0.cell, of: entity) }) {

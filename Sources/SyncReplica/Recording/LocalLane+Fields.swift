@@ -4,7 +4,7 @@ import SyncValues
 
 /// Rows as a record has them, and how they differ from it.
 extension LocalLane {
-    /// Reads the row of a key, cell by cell as a record has it, into `fields`.
+    /// Reads the row of a key, cell by cell as a record has it.
     func read(_ key: [Value], _ entity: StatedEntity) throws {
         let select = try objects.row(of: entity)
         select.bind(key)
@@ -17,24 +17,8 @@ extension LocalLane {
             })
         else { throw LocalLaneReason.key }
         if entity.mayRefuse { try requireAccepted(select, entity) }
-        let uids = try targets(of: select, entity)
-        fields.removeAll()
-        ends.removeAll(keepingCapacity: true)
-        for columns in entity.cells {
-            for column in columns {
-                if let part = entity.parts[column], let uid = uids[part.reference] {
-                    fields.append(byte: RecordCoding.referenceTag)
-                    fields.append(bigEndian: uid.high)
-                    fields.append(bigEndian: uid.low)
-                    fields.append(varint: UInt64(part.part))
-                    continue
-                }
-                let start = fields.bytes.count
-                select.append(Int32(column), to: &fields)
-                // A blob that begins as a state does is stored otherwise.
-                if fields.bytes[start] == 4, isEscaped(from: start) { throw LocalLaneReason.value }
-            }
-            ends.append(fields.bytes.count)
+        guard shown.read(select, entity, targets: try targets(of: select, entity)) else {
+            throw LocalLaneReason.value
         }
     }
 
@@ -50,15 +34,6 @@ extension LocalLane {
             referrers.bind(key)
             defer { referrers.reset() }
             guard try !referrers.step() else { throw LocalLaneReason.delete }
-        }
-    }
-
-    /// Whether the blob in `fields` is stored escaped.
-    func isEscaped(from start: Int) -> Bool {
-        var cursor = start + 1
-        while fields.bytes[cursor] >= 0x80 { cursor += 1 }
-        return fields.bytes.withUnsafeBytes {
-            BlendCoding.escapes(UnsafeRawBufferPointer(rebasing: $0[(cursor + 1)...]))
         }
     }
 
@@ -85,28 +60,19 @@ extension LocalLane {
         var changed = UInt64(0)
         var start = 0
         for cell in entity.cells.indices {
-            defer { start = ends[cell] }
+            defer { start = shown.ends[cell] }
             if entity.blendingCells >> UInt64(cell) & 1 == 1 {
                 if writes.isWritten(cell, row: row) { throw LocalLaneReason.policy }
                 continue
             }
-            if try isEqual(start..<ends[cell], to: parsed.cells[cell]) { continue }
+            let range = start..<shown.ends[cell]
+            if try shown.isEqual(range, to: parsed.cells[cell], of: stored) { continue }
             guard entity.keyCells >> UInt64(cell) & 1 == 0 else { throw LocalLaneReason.key }
+            // A state of a former policy is shown otherwise than it is stored.
+            guard !parsed.hasStates else { throw LocalLaneReason.value }
             changed |= 1 << UInt64(cell)
         }
         return changed
-    }
-
-    func isEqual(_ range: Range<Int>, to cell: LaneRecord.Cell) throws -> Bool {
-        let isSame = fields.bytes.withUnsafeBytes { new in
-            stored.withUnsafeBytes { old in
-                new[range].elementsEqual(old[cell.fields..<cell.end])
-            }
-        }
-        // Two reals of different bytes may be equal: 0 and -0.
-        if isSame || fields.bytes[range.lowerBound] != 2 && range.count <= 9 { return isSame }
-        return try RecordCoding.areEqual(
-            Array(fields.bytes[range]), Array(stored[cell.fields..<cell.end]))
     }
 
     /// What an unresolved object names is not referred to, neither before nor after: whether it is

@@ -15,14 +15,14 @@ extension LocalLane {
             copy(0..<(parsed.cells.first?.start ?? stored.count))
             var start = 0
             for (cell, span) in parsed.cells.enumerated() {
-                defer { start = ends[cell] }
+                defer { start = shown.ends[cell] }
                 guard cells >> UInt64(cell) & 1 == 1 else {
                     copy(span.start..<span.end)
                     continue
                 }
                 let writer = writes.writer(of: cell, row: row) ?? recording.headers.count - 1
                 newest = max(newest, writer)
-                append(writer, incarnation: parsed.lifeIncarnation, start..<ends[cell])
+                append(writer, incarnation: parsed.lifeIncarnation, start..<shown.ends[cell])
             }
         }
         return newest
@@ -75,8 +75,8 @@ extension LocalLane {
         for cell in entity.cells.indices {
             let writer = writes.writer(of: cell, row: row) ?? newest
             newest = max(newest, writer)
-            append(writer, incarnation: incarnation, start..<ends[cell])
-            start = ends[cell]
+            append(writer, incarnation: incarnation, start..<shown.ends[cell])
+            start = shown.ends[cell]
         }
         return newest
     }
@@ -85,7 +85,7 @@ extension LocalLane {
         record.append(varint: 1)
         append(dot: writer)
         record.append(varint: UInt64(incarnation))
-        fields.bytes.withUnsafeBytes {
+        shown.fields.bytes.withUnsafeBytes {
             record.append(bytes: UnsafeRawBufferPointer(rebasing: $0[range]))
         }
     }

@@ -47,8 +47,7 @@ final class LocalLane {
     private let firstPosition: Int64
     private let widths: [[Int]]
     // Used for each row, so that they are allocated once.
-    var fields = ByteWriter()
-    var ends: [Int] = []
+    var shown = RowCells()
     var parsed = LaneRecord()
     var stored: [UInt8] = []
     var record = ByteWriter()

@@ -34,22 +34,33 @@ struct MissedChanges {
     ///   are no changes.
     /// - Throws: `refused` for a table that was created again with rows of its own while the store
     ///   has unresolved rows; SQLite errors.
-    /// - Complexity: O(rows and facts of the store), in memory.
+    /// - Complexity: O(rows and facts of the store); in memory a region of ``keysMax`` rows and
+    ///   what is logged, but for a schema whose constraints have changed, or with tables that were
+    ///   created again: all rows and facts then.
     func record(isRestructured: Bool) throws -> Report {
         let settings = transaction.settings
         let returned = try returnedTables()
-        let missed = try missedChanges(
-            after: try settings.integer(.stated), returnedTables: returned,
-            isRestructured: isRestructured)
-        if !missed.isEmpty {
-            let log = try LogAppender(
-                transaction.connection, at: transaction.environment.wall())
-            try log.beginRecovery()
-            for change in missed { try append(change, to: log) }
-            try log.end()
+        let logged = try loggedChanges(after: try settings.integer(.stated))
+        var log: LogAppender?
+        var count = 0
+        func note(_ change: Missed) throws {
+            let appender =
+                try log
+                ?? LogAppender(transaction.connection, at: transaction.environment.wall())
+            if log == nil { try appender.beginRecovery() }
+            log = appender
+            try append(change, to: appender)
+            count += 1
         }
+        if returned.isEmpty, !isRestructured {
+            try requireSame(logged, as: try forEachMissed(logged, note))
+        } else {
+            try missedOfAll(logged, returnedTables: returned, isRestructured: isRestructured)
+                .forEach(note)
+        }
+        try log?.end()
         try settings.set(.unseen, to: .integer(0))
-        return Report(count: missed.count, hasReturned: !returned.isEmpty)
+        return Report(count: count, hasReturned: !returned.isEmpty)
     }
 
     // MARK: Tables that were created again
@@ -98,7 +109,7 @@ struct MissedChanges {
     // MARK: Comparing
 
     /// A change that was not captured.
-    private struct Missed {
+    private struct Missed: Hashable {
         let key: RowKey
         let kind: LogKind
         /// Positions of the entity's columns that an update wrote.
@@ -115,49 +126,119 @@ struct MissedChanges {
         var columns: Set<Int> = []
     }
 
-    private func missedChanges(
-        after recorded: Int64, returnedTables: Set<Int>, isRestructured: Bool
+    /// Some of the tables, and what is to be shown of the records.
+    private struct Comparison {
+        let region: AffectedRegion
+        let view: View
+        let image: TableImage
+        var repairs: FormerRepairs?
+        var returnedTables: Set<Int> = []
+        var isRestructured = false
+    }
+
+    /// Rows that are compared at once: each takes some 4 kB, with what is around it.
+    private static let keysMax = 2_000
+
+    /// Calls `body` with the missed changes of the rows that are not explained by their records
+    /// alone.
+    /// - Returns: them, in simulations.
+    private func forEachMissed(
+        _ logged: [RowKey: Logged], _ body: (Missed) throws -> Void
+    ) throws -> Set<Missed> {
+        let isVerifying = transaction.environment.isVerifying
+        let keysMax = isVerifying ? 3 : Self.keysMax
+        var keys: [RowKey] = []
+        var found: Set<RowKey> = []
+        var all: Set<Missed> = []
+        func compare() throws {
+            let comparison = try comparison(of: keys)
+            for key in keys.sorted(by: { $0.precedes($1) }) {
+                guard let missed = missed(key, logged, in: comparison) else { continue }
+                if isVerifying { all.insert(missed) }
+                try body(missed)
+            }
+            keys = []
+        }
+        func add(_ key: RowKey) throws {
+            keys.append(key)
+            if keys.count >= keysMax { try compare() }
+        }
+        try UnexplainedRows(storage).forEach { key in
+            if logged[key] != nil { found.insert(key) }
+            try add(key)
+        }
+        for key in logged.keys where !found.contains(key) && !key.values.contains(.null) {
+            try add(key)
+        }
+        try compare()
+        return all
+    }
+
+    /// Some rows, with all that decides on how they are shown.
+    private func comparison(of keys: [RowKey]) throws -> Comparison {
+        let loader = try RegionLoader(storage)
+        try loader.add(keys: keys)
+        while true {
+            let region = loader.region
+            let view = View(region.state)
+            let image = try storage.image(of: view, in: region)
+            var isNew = try loader.loadMissing(for: region.state, view: view, image: image)
+            isNew = try loader.addTargets(ofRows: keys.map(region.storedKey)) || isNew
+            if !isNew { return Comparison(region: region, view: view, image: image) }
+        }
+    }
+
+    /// The missed changes of all rows, by a view of all.
+    private func missedOfAll(
+        _ logged: [RowKey: Logged], returnedTables: Set<Int> = [], isRestructured: Bool = false
     ) throws -> [Missed] {
-        let logged = try loggedChanges(after: recorded)
         var region = try RegionLoader.whole(in: storage)
         if isRestructured { region.state.formerRows = region.formerRows }
         let view = View(region.state)
         let image = try storage.image(of: view, in: region)
-        let repairs = isRestructured ? FormerRepairs(in: region, image: image) : nil
-        var missed: [Missed] = []
-        let keys = Set(image.rows.keys).union(region.rows.keys).union(logged.keys)
-        for key in keys.sorted(by: { $0.precedes($1) }) where !key.values.contains(.null) {
-            let key = region.storedKey(of: key)
-            let (row, logged) = (region.rows[key], logged[key])
-            let before = returnedTables.contains(key.entity) ? nil : image.rows[key]
-            let isRepaired = logged == nil && repairs?.concern(key) ?? false
-            if isRepaired, row == nil || before == nil { continue }
-            let isExpected = logged.map { $0.kind != .delete } ?? (before != nil)
-            guard let row else {
-                if isExpected {
-                    missed.append(
-                        Missed(key: key, kind: .delete, before: logged == nil ? before : nil))
-                }
-                continue
-            }
-            guard isExpected else {
-                missed.append(Missed(key: key, kind: .insert))
-                continue
-            }
-            guard let before, !(logged?.isWhole ?? false) else { continue }
-            var columns = row.indices.filter { row[$0] != before[$0] }
-            if isRepaired { columns = repairs?.written(columns, of: row, at: key) ?? [] }
-            columns += unrecordedReferences(
-                in: row, at: key, image: image, view: view, isRestructured: isRestructured)
-            let unlogged = Set(columns).subtracting(logged?.columns ?? []).sorted()
-            if !unlogged.isEmpty {
-                missed.append(
-                    Missed(
-                        key: key, kind: .update, columns: unlogged,
-                        before: logged == nil ? before : nil))
-            }
+        let comparison = Comparison(
+            region: region, view: view, image: image,
+            repairs: isRestructured ? FormerRepairs(in: region, image: image) : nil,
+            returnedTables: returnedTables, isRestructured: isRestructured)
+        return Set(image.rows.keys).union(region.rows.keys).union(logged.keys)
+            .sorted { $0.precedes($1) }.filter { !$0.values.contains(.null) }
+            .compactMap { missed($0, logged, in: comparison) }
+    }
+
+    /// For simulations: that a view of all rows finds the same.
+    private func requireSame(_ logged: [RowKey: Logged], as found: Set<Missed>) throws {
+        guard transaction.environment.isVerifying else { return }
+        let all = Set(try missedOfAll(logged))
+        guard all != found else { return }
+        throw SyncError(
+            .internalFault,
+            "compared by parts, the tables differ otherwise: \(found.subtracting(all)) in place of "
+                + "\(all.subtracting(found))")
+    }
+
+    private func missed(
+        _ key: RowKey, _ logged: [RowKey: Logged], in comparison: Comparison
+    ) -> Missed? {
+        let key = comparison.region.storedKey(of: key)
+        let (row, logged) = (comparison.region.rows[key], logged[key])
+        let before =
+            comparison.returnedTables.contains(key.entity) ? nil : comparison.image.rows[key]
+        let isRepaired = logged == nil && comparison.repairs?.concern(key) ?? false
+        if isRepaired, row == nil || before == nil { return nil }
+        let isExpected = logged.map { $0.kind != .delete } ?? (before != nil)
+        guard let row else {
+            return isExpected
+                ? Missed(key: key, kind: .delete, before: logged == nil ? before : nil) : nil
         }
-        return missed
+        guard isExpected else { return Missed(key: key, kind: .insert) }
+        guard let before, !(logged?.isWhole ?? false) else { return nil }
+        var columns = row.indices.filter { row[$0] != before[$0] }
+        if isRepaired { columns = comparison.repairs?.written(columns, of: row, at: key) ?? [] }
+        columns += unrecordedReferences(in: row, at: key, comparison)
+        let unlogged = Set(columns).subtracting(logged?.columns ?? []).sorted()
+        if unlogged.isEmpty { return nil }
+        return Missed(
+            key: key, kind: .update, columns: unlogged, before: logged == nil ? before : nil)
     }
 
     /// Columns that refer to a row since the table was rebuilt, and are recorded as plain values or
@@ -166,8 +247,9 @@ struct MissedChanges {
     /// Under the schema by which the tables are shown, a plain value is what its writer stated: of
     /// a row that was not there, and may have come since. That is no change.
     private func unrecordedReferences(
-        in row: [Value], at key: RowKey, image: TableImage, view: View, isRestructured: Bool
+        in row: [Value], at key: RowKey, _ comparison: Comparison
     ) -> [Int] {
+        let (image, view) = (comparison.image, comparison.view)
         guard let fields = image.names[key].flatMap({ view.rows[$0]?.fields }) else { return [] }
         return schema.merge.entities[key.entity].references.flatMap { reference -> [Int] in
             let target = schema.merge.key(reference.target, reference.columns.map { row[$0] })
@@ -175,7 +257,7 @@ struct MissedChanges {
                 !reference.isExact || image.rows[place].key.values == target.values,
                 fields[reference.columns[0]].target.map({
                     view.rows[$0]?.entity != reference.target
-                }) ?? isRestructured
+                }) ?? comparison.isRestructured
             else { return [] }
             return reference.columns
         }
