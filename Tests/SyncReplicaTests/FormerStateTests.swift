@@ -37,9 +37,10 @@ struct FormerStateTests {
         try a.pull(from: b)
         try a.replica.setPolicies(MergePolicies())
         let c = try a.copy(at: folder.file("c.db"))
-        #expect(try a.rows("SELECT DISTINCT typeof(hits), typeof(tags) FROM page") == [
-            ["integer", "text"]
-        ])
+        #expect(
+            try a.rows("SELECT DISTINCT typeof(hits), typeof(tags) FROM page") == [
+                ["integer", "text"]
+            ])
         #expect(try c.dump() == a.dump())
         try b.pull(from: a)
         try a.pull(from: b)

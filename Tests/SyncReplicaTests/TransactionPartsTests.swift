@@ -146,10 +146,12 @@ struct TransactionPartsTests {
         #expect(parts.allSatisfy { $0.changes.count <= 70 })
         let inserted = parts.flatMap(\.changes).map { names[$0.entity] }
         #expect(inserted.count == 980)
-        #expect(inserted.lastIndex { ["order", "part"].contains($0) } ?? 0
-            < inserted.firstIndex(of: "line") ?? 0)
-        #expect(try a.rows(
-            "SELECT count(*) FROM syncd_transaction WHERE number > first + 900") == [[1]])
+        #expect(
+            inserted.lastIndex { ["order", "part"].contains($0) } ?? 0
+                < inserted.firstIndex(of: "line") ?? 0)
+        #expect(
+            try a.rows(
+                "SELECT count(*) FROM syncd_transaction WHERE number > first + 900") == [[1]])
         for batch in batches { #expect(try b.replica.merge(batch)) }
         #expect(try a.dump() == b.dump())
         #expect(try b.rows("SELECT count(*) FROM syncd_conflict") == [[0]])

@@ -1,8 +1,8 @@
 import GRDB
 import SyncStorage
 
-/// A table with rows that cannot be recorded, in a store that records all tables: its rows are in no
-/// history, in no notice and on no other replica.
+/// A table with rows that cannot be recorded, in a store that records all tables: its rows are in
+/// no history, in no notice and on no other replica.
 public struct UnrecordedTable: Sendable, Hashable {
     /// The table's name.
     public let name: String
@@ -16,6 +16,7 @@ public struct UnrecordedTable: Sendable, Hashable {
 
     /// The tables of a database, in order of name. Virtual tables and what they consist of are none
     /// of them: their rows follow from others, or are no rows.
+    /// - Throws: SQLite errors.
     /// - Complexity: O(columns of the schema)
     package static func all(in database: Database) throws -> [UnrecordedTable] {
         guard try Metadata(database).recordsNewTables() else { return [] }
@@ -28,18 +29,5 @@ public struct UnrecordedTable: Sendable, Hashable {
             else { return nil }
             return UnrecordedTable(name: table.name, reason: reason)
         }.sorted { $0.name < $1.name }
-    }
-}
-
-extension Store {
-    /// The tables with rows that a store cannot record.
-    /// - Throws: ``SyncError``: as ``open(_:)``.
-    /// - Complexity: O(columns of the schema)
-    public static func unrecordedTables(_ path: String) throws -> [UnrecordedTable] {
-        try explaining("check", at: path) {
-            let queue = try DatabaseOpener.open(path, for: .reading)
-            defer { try? queue.close() }
-            return try queue.read(UnrecordedTable.all(in:))
-        }
     }
 }

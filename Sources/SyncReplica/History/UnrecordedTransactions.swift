@@ -28,7 +28,8 @@ struct UnrecordedTransactions {
         }
 
         /// The same transaction with other changes.
-        func part(_ number: Int64, at time: Timestamp, of pieces: [TransactionParts.Piece]) -> Entry {
+        func part(_ number: Int64, at time: Timestamp, of pieces: [TransactionParts.Piece]) -> Entry
+        {
             var part = self
             (part.number, part.time, part.content) = (number, time, .pieces(pieces))
             return part
@@ -66,10 +67,10 @@ struct UnrecordedTransactions {
     /// The transactions after a number, in order, without their changes.
     /// - Parameter measure: of the changes; nil: none is taken apart for its size.
     /// - Throws: SQLite errors; `corrupt`, `badData` for changes that cannot be read.
-    /// - Complexity: O(transactions after the number, and changes of those that are large or several
-    ///   commits); of these, 60 bytes for each millisecond in which there were some.
+    /// - Complexity: O(transactions after the number, and changes of those that are large or are
+    ///   several commits); of these, 60 bytes for each millisecond in which there were some.
     func entries(
-        after number: Int64, limits: PartitionLimits, measuredBy measure: ChangeMeasure?
+        after number: Int64, limits: PartitionLimits, measuredBy measure: (any ChangeMeasuring)?
     ) throws -> [Entry] {
         selectHeaders.bind(number, at: 1)
         defer { selectHeaders.reset() }
@@ -93,7 +94,7 @@ struct UnrecordedTransactions {
     }
 
     private func parts(
-        of entry: Entry, _ limits: PartitionLimits, _ measure: ChangeMeasure?
+        of entry: Entry, _ limits: PartitionLimits, _ measure: (any ChangeMeasuring)?
     ) throws -> [Entry] {
         guard try entry.flags.contains(.coalesced) || isLarge(entry, limits, measure) else {
             return [entry]
@@ -110,7 +111,7 @@ struct UnrecordedTransactions {
     /// Whether a transaction is beyond the limits for one.
     /// - Complexity: O(changes), where it has many, or the database has large values; else O(1)
     private func isLarge(
-        _ entry: Entry, _ limits: PartitionLimits, _ measure: ChangeMeasure?
+        _ entry: Entry, _ limits: PartitionLimits, _ measure: (any ChangeMeasuring)?
     ) throws -> Bool {
         guard let measure, case .whole(let numbers) = entry.content,
             measure.mayExceed(limits, count: numbers.count)

@@ -8,7 +8,7 @@ import SyncValues
 /// whole.
 ///
 /// Confined to its connection's queue and to one transaction.
-final class ChangeMeasure {
+final class ChangeMeasure: ChangeMeasuring {
     /// Bytes of a database in which all changes together are no large transaction.
     private static let databaseMin = Int64(32 << 20)
 
@@ -42,8 +42,8 @@ final class ChangeMeasure {
         factsMax = 1 + (schema.entities.map(\.cells.count).max() ?? 0)
     }
 
-    /// How many steps of references lead away from each table, at most; in a circle all have one
-    /// rank. Nil: it refers to no other, and no other to it.
+    /// How many steps of references lead away from each table, at most, those of circles left out.
+    /// Nil: it refers to no other, and no other to it.
     /// - Complexity: O(tables and references)
     private static func ranks(in schema: MergeSchema) -> [Int?] {
         var ranks: [Int?] = Array(repeating: nil, count: schema.entities.count)

@@ -173,7 +173,7 @@ struct Checkup {
                 Finding(problem: error.reason, hint: error.hint.map(typed.fillingIn)))
         }
         result.checked += try Store.unrecordedTables(StorePath.absolute(path)).map {
-            "not recorded: " + UnsyncedText.text(about: $0)
+            "not recorded: " + $0.text
         }
         if try checkIntegrity(path, into: &result) { try checkReferences(path, into: &result) }
         for trigger in try Store.foreignTriggers(StorePath.absolute(path)) {

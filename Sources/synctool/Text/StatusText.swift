@@ -28,7 +28,7 @@ enum StatusText {
         lines += rows.lines(on: .output, indent: "  ")
         lines += TableText.lines(report.entities.filter { !$0.isTracked }, indent: "    ")
         for table in status.unrecorded {
-            let text = "not recorded: " + UnsyncedText.text(about: table)
+            let text = "not recorded: " + table.text
             lines.append("  " + Terminal.output.styled(text, as: .changed))
         }
         if !report.consumers.isEmpty {

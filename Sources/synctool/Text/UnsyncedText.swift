@@ -1,4 +1,3 @@
-import SyncCore
 import SyncReplica
 import Varlink
 
@@ -19,7 +18,7 @@ struct UnsyncedText {
                 return "  not synchronised: \(table) (\(count)): \(Printable.text(reason)); "
                     + "to synchronise it, change its foreign keys"
             case .unrecorded(let table):
-                return "  not synchronised: " + Self.text(about: table)
+                return "  not synchronised: " + table.text
             case .dangling(let parent):
                 let verb = rows.count == 1 ? "refers" : "refer"
                 return "  \(count) of \(table), which is not synchronised, \(verb) to rows of "
@@ -28,12 +27,6 @@ struct UnsyncedText {
                     + Shell.quoted("PRAGMA foreign_key_check(\(quoted(rows.table)))")
             }
         }
-    }
-
-    /// A table that cannot be recorded, why, and what to do.
-    static func text(about table: UnrecordedTable) -> String {
-        "\(Printable.text(table.name)): \(table.reason.explanation)"
-            + (table.remedy.map { "; \($0)" } ?? "")
     }
 
     private func quoted(_ name: String) -> String {
