@@ -57,6 +57,28 @@ struct FastLaneTests {
         #expect(reader.replica.tally.laneRefusals == ["life": 1])
     }
 
+    @Test(
+        "tables with more columns than a word has bits go the fast way, both ways, up to a limit",
+        arguments: [(64, true), (65, true), (127, true), (128, false)])
+    func wideTables(count: Int, isTaken: Bool) throws {
+        let folder = try TemporaryFolder()
+        let columns = (0..<count).map { "c\($0)" }
+        let (writer, reader) = try pair(
+            in: folder,
+            schema: """
+                CREATE TABLE wide(id INTEGER PRIMARY KEY, \(columns.joined(separator: ", ")));
+                INSERT INTO wide(id, c0) VALUES (1, 'a'), (2, 'b')
+                """)
+        try writer.run("UPDATE wide SET c0 = 'x', c\(count - 1) = 'y' WHERE id = 2")
+        try writer.run("INSERT INTO wide(id, c\(count - 2)) VALUES (3, 'new')")
+        try writer.run("UPDATE wide SET c\(count - 2) = NULL, c1 = 7 WHERE id = 3")
+        try reader.pull(from: writer)
+        #expect(try reader.dump() == writer.dump())
+        #expect(writer.replica.tally.statementRefusals.isEmpty == isTaken)
+        #expect(reader.replica.tally.laneObjects == (isTaken ? 2 : 0))
+        #expect(try reader.replica.sums == writer.replica.sums)
+    }
+
     @Test("a row that has nothing but its number goes the fast way")
     func bareRows() throws {
         let folder = try TemporaryFolder()

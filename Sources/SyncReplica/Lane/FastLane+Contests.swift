@@ -45,9 +45,10 @@ extension FastLane {
         }
     }
 
-    /// - Returns: the cells in which the row shows a version of the slice, as bits; nil where that
+    /// - Returns: the cells in which the row shows a version of the slice;
+    ///   nil where that
     ///   is not decided.
-    private func decide(_ arrival: Arrival) throws -> UInt64? {
+    private func decide(_ arrival: Arrival) throws -> CellSet? {
         let isRecord = records[arrival.record].withUnsafeBytes {
             parsed.read($0, widths: widths[arrival.entity])
         }
@@ -72,7 +73,7 @@ extension FastLane {
             if newest.place != nil {
                 // Another stored version than before: the general way shows it.
                 guard newest.dot == former else { return nil }
-                shown &= ~(1 << UInt64(versions.cell))
+                shown.remove(versions.cell)
             }
             contests.append(
                 LaneContest(

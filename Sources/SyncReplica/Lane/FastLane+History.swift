@@ -10,8 +10,8 @@ struct LaneHistory {
     struct Item {
         /// The position of its object among the arrivals.
         let arrival: Int
-        /// The written cells, as bits; 0: an insert.
-        let cells: UInt64
+        /// The written cells; none: an insert.
+        let cells: CellSet
         /// The columns of these that the slice has changed, ascending; known once its rows are
         /// written.
         fileprivate(set) var columns: [Int] = []
@@ -49,7 +49,7 @@ extension FastLane {
         // Two positions in the batch for one object.
         guard places.count == arrivals.count, !arrivals.contains(where: { refusals[$0.uid] != nil })
         else { return .versions }
-        var written = [UInt64](repeating: 0, count: arrivals.count)
+        var written = [CellSet](repeating: CellSet(), count: arrivals.count)
         var isInserted = [Bool](repeating: false, count: arrivals.count)
         for entry in fresh {
             var items: [LaneHistory.Item] = []
@@ -67,22 +67,22 @@ extension FastLane {
                 if change.kind == .insert {
                     guard arrivals[place].isNew, !isInserted[place] else { return .life }
                     isInserted[place] = true
-                    items.append(LaneHistory.Item(arrival: place, cells: 0))
+                    items.append(LaneHistory.Item(arrival: place, cells: CellSet()))
                     continue
                 }
                 // What the sender wrote into a row that is new here is part of its insert.
                 if arrivals[place].isNew { continue }
-                var cells = UInt64(0)
-                for cell in change.cells { cells |= 1 << UInt64(cell) }
-                guard cells != 0 else { continue }
+                var cells = CellSet()
+                for cell in change.cells where cell < CellSet.countMax { cells.insert(cell) }
+                guard !cells.isEmpty else { continue }
                 items.append(LaneHistory.Item(arrival: place, cells: cells))
-                written[place] |= cells
+                written[place].formUnion(cells)
             }
             history.items.append(items)
         }
         for (place, arrival) in arrivals.enumerated() {
             let isWhole =
-                arrival.isNew ? isInserted[place] : arrival.cells & ~written[place] == 0
+                arrival.isNew ? isInserted[place] : arrival.cells.isSubset(of: written[place])
             if !isWhole { return .incomplete }
         }
         return nil
@@ -96,7 +96,8 @@ extension FastLane {
     /// - Throws: SQLite errors.
     /// - Complexity: O(updates)
     func readOldRows() throws {
-        for (place, arrival) in arrivals.enumerated() where !arrival.isNew && arrival.shown != 0 {
+        for (place, arrival) in arrivals.enumerated() where !arrival.isNew && !arrival.shown.isEmpty
+        {
             guard let entity = lane.entities[arrival.entity] else { continue }
             history.rows[place] = LaneHistory.Row(
                 columns: entity.columns(of: arrival.shown), values: try values(of: arrival, entity))
@@ -133,7 +134,7 @@ extension FastLane {
         var written: [Int: Set<Int>] = [:]
         for position in history.items.indices {
             history.items[position] = history.items[position].compactMap { item in
-                guard item.cells != 0 else { return item }
+                guard !item.cells.isEmpty else { return item }
                 guard let row = history.rows[item.arrival], !row.changed.isEmpty,
                     let entity = lane.entities[arrivals[item.arrival].entity]
                 else { return nil }

@@ -30,7 +30,7 @@ extension FastLane {
             append(stored: 0, parsed.cells.first?.start ?? 0, of: arrival, to: &record)
         }
         for cell in entity.cells.indices {
-            guard arrival.cells >> UInt64(cell) & 1 == 1, let place = place(of: cell, arrival)
+            guard arrival.cells.contains(cell), let place = place(of: cell, arrival)
             else {
                 append(
                     stored: parsed.cells[cell].start, parsed.cells[cell].end, of: arrival,

@@ -66,21 +66,21 @@ extension FastLane {
             widths: widths[arrival.entity], replicas: storage.replicas)
     }
 
-    /// The cells in which the row shows a version of the slice after it, as bits.
+    /// The cells in which the row shows a version of the slice after it.
     /// - Returns: nil: the general lane has to show the object.
     private func shownCells(
         of arrival: Arrival, in view: View, of state: MergeState, before former: View
-    ) -> UInt64? {
+    ) -> CellSet? {
         guard let row = view.rows[arrival.uid], row.members == [arrival.uid],
             let record = state.objects[arrival.uid],
             StoredObject.State(of: arrival.uid, record: record, in: state, view: view) == .plain
         else { return nil }
-        var shown = UInt64(0)
+        var shown = CellSet()
         for place in order[arrival.facts] {
             let versions = facts.versions[Int(place.group) - 2]
             let source = row.sources[versions.cell]?.dot
             if source == header(versions.transactions[Int(place.row)]).dot {
-                shown |= 1 << UInt64(versions.cell)
+                shown.insert(versions.cell)
             } else if source != former.rows[arrival.uid]?.sources[versions.cell]?.dot {
                 return nil
             }

@@ -35,7 +35,7 @@ extension FastLane {
             guard let entity = lane.entities[arrival.entity] else { return false }
             let cells = arrival.isNew ? arrival.cells : arrival.shown
             // A new row may have nothing but its number.
-            if cells == 0, !arrival.isNew { continue }
+            if cells.isEmpty, !arrival.isNew { continue }
             let statement =
                 arrival.isNew
                 ? try lane.insert(into: entity) : try lane.update(cells, of: entity)
@@ -43,7 +43,7 @@ extension FastLane {
                 statement.bind(arrival.number, at: Int32(entity.key[0] + 1))
             }
             var next = Int32(1)
-            for cell in entity.cells.indices where cells >> UInt64(cell) & 1 == 1 {
+            for cell in entity.cells.indices where cells.contains(cell) {
                 guard let place = place(of: cell, arrival) else { return false }
                 let versions = facts.versions[Int(place.group) - 2]
                 for (column, spans) in zip(entity.cells[cell].columns, versions.values) {

@@ -29,10 +29,10 @@ final class FastLane {
         let entity: Int
         /// Its facts in ``FastLane/order``.
         let facts: Range<Int>
-        /// The cells that are written, as bits.
-        var cells: UInt64 = 0
+        /// The cells that are written.
+        var cells = CellSet()
         /// Of a known object, those in which its row shows what is written.
-        var shown: UInt64 = 0
+        var shown = CellSet()
         /// Whether a cell that is written has, or gets, several versions, which ``LaneRivals`` has
         /// to join.
         var isContested = false
@@ -254,8 +254,8 @@ final class FastLane {
             }
             let group = Int(place.group) - 2
             let cell = facts.versions[group].cell
-            guard arrival.cells >> UInt64(cell) & 1 == 0 else { return .versions }
-            arrival.cells |= 1 << UInt64(cell)
+            guard !arrival.cells.contains(cell) else { return .versions }
+            arrival.cells.insert(cell)
             // It is shown otherwise than it is stored.
             guard !facts.versions[group].values.contains(where: { $0.isState(at: row) }) else {
                 return .state
@@ -266,7 +266,7 @@ final class FastLane {
         }
         if arrival.isNew {
             guard entity.takesNew, incarnation <= 1 else { return .fallback }
-            let count = arrival.cells.nonzeroBitCount
+            let count = arrival.cells.count
             guard count == entity.cells.count else { return .incomplete }
         }
         arrivals.append(arrival)

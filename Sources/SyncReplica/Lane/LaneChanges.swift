@@ -37,7 +37,7 @@ struct LaneChanges {
         let arrival = lane.arrivals[item.arrival]
         guard let entity = tracked[arrival.entity] else { return nil }
         let places = places[arrival.entity]
-        let isInsert = item.cells == 0
+        let isInsert = item.cells.isEmpty
         var change = NetChange(
             seq: seq, entity: entity, key: ObjectKey(arrival.shownKey),
             kind: isInsert ? .insert : .update)

@@ -55,22 +55,22 @@ extension LocalLane {
         }
     }
 
-    /// The cells that are to be stated, as bits: those that differ from the record.
-    func changedCells(of row: Int, _ entity: StatedEntity) throws -> UInt64 {
-        var changed = UInt64(0)
+    /// The cells that are to be stated: those that differ from the record.
+    func changedCells(of row: Int, _ entity: StatedEntity) throws -> CellSet {
+        var changed = CellSet()
         var start = 0
         for cell in entity.cells.indices {
             defer { start = shown.ends[cell] }
-            if entity.blendingCells >> UInt64(cell) & 1 == 1 {
+            if entity.blendingCells.contains(cell) {
                 if writes.isWritten(cell, row: row) { throw LocalLaneReason.policy }
                 continue
             }
             let range = start..<shown.ends[cell]
             if try shown.isEqual(range, to: parsed.cells[cell], of: stored) { continue }
-            guard entity.keyCells >> UInt64(cell) & 1 == 0 else { throw LocalLaneReason.key }
+            guard !entity.keyCells.contains(cell) else { throw LocalLaneReason.key }
             // A state of a former policy is shown otherwise than it is stored.
             guard !parsed.hasStates else { throw LocalLaneReason.value }
-            changed |= 1 << UInt64(cell)
+            changed.insert(cell)
         }
         return changed
     }

@@ -5,7 +5,7 @@ import SyncValues
 extension LocalLane {
     /// Writes the record of a known object with new versions of some cells.
     /// - Returns: the position of the newest transaction among these.
-    func appendChanged(_ cells: UInt64, of row: Int) -> Int {
+    func appendChanged(_ cells: CellSet, of row: Int) -> Int {
         record.removeAll()
         var newest = 0
         stored.withUnsafeBytes { stored in
@@ -16,7 +16,7 @@ extension LocalLane {
             var start = 0
             for (cell, span) in parsed.cells.enumerated() {
                 defer { start = shown.ends[cell] }
-                guard cells >> UInt64(cell) & 1 == 1 else {
+                guard cells.contains(cell) else {
                     copy(span.start..<span.end)
                     continue
                 }

@@ -214,7 +214,7 @@ final class LocalLane {
     ) throws {
         try read(key, entity)
         let cells = try changedCells(of: row, entity)
-        guard cells != 0 else { return }
+        guard !cells.isEmpty else { return }
         try requireUntroubledTargets()
         let newest = appendChanged(cells, of: row)
         try replaceRecord(of: uid, entity, id: id, newest: newest, by: objects.update)
@@ -239,7 +239,7 @@ final class LocalLane {
     private func recreate(
         _ row: Int, _ entity: StatedEntity, _ key: [Value], id: Int64, uid: ObjectUID
     ) throws {
-        guard entity.blendingCells == 0 else { throw LocalLaneReason.policy }
+        guard entity.blendingCells.isEmpty else { throw LocalLaneReason.policy }
         guard surroundings.objects.isEmpty || !entity.isFallback else {
             throw LocalLaneReason.trouble
         }
@@ -252,7 +252,7 @@ final class LocalLane {
     }
 
     private func insert(_ row: Int, _ entity: StatedEntity, _ key: [Value]) throws {
-        guard entity.blendingCells == 0 else { throw LocalLaneReason.policy }
+        guard entity.blendingCells.isEmpty else { throw LocalLaneReason.policy }
         let uid = try identity(of: row, depth: 0)
         // A row that waits for it, or falls back to it, is shown otherwise.
         guard
@@ -320,7 +320,7 @@ final class LocalLane {
             changes.count += 1
             HeaderDetails.append(
                 Batch.Change(
-                    uid, entity: entity, kind: change.kind, cells: Self.positions(change.cells)),
+                    uid, entity: entity, kind: change.kind, cells: change.cells.positions),
                 shape: storage.shapes.number(of: entity), to: &changes.bytes)
         }
         // The next window has the others.
@@ -352,16 +352,5 @@ final class LocalLane {
             objects.entities[key.entity]?.isPrivate == true
         else { return nil }
         return recording.uid(of: key, birth: birth)
-    }
-
-    private static func positions(_ cells: UInt64) -> [Int] {
-        if cells == 0 { return [] }
-        var positions: [Int] = []
-        var rest = cells
-        while rest != 0 {
-            positions.append(rest.trailingZeroBitCount)
-            rest &= rest - 1
-        }
-        return positions
     }
 }

@@ -25,9 +25,9 @@ struct LoggedWrites {
     private struct Row {
         /// The key, where it is one integer; else its place in ``LoggedWrites/keys``.
         let number: Int64
-        /// The cells that `writer` wrote, as bits; what others wrote is in
+        /// The cells that `writer` wrote; what others wrote is in
         /// ``LoggedWrites/laterWriters``.
-        var cells: UInt64 = 0
+        var cells = CellSet()
         let entity: Int32
         let isNumbered: Bool
         /// Whether a change of it was noted.
@@ -58,35 +58,32 @@ struct LoggedWrites {
     /// What a transaction did to a row.
     struct Change {
         private let packedRow: Int32
-        private let bits: UInt64
-
-        /// No row has so many cells.
-        private static let deleteBit = UInt64(1) << 63
+        private let written: CellSet
 
         fileprivate static func insert(_ row: Int) -> Change {
-            Change(packedRow: ~Int32(row), bits: 0)
+            Change(packedRow: ~Int32(row), written: CellSet())
         }
 
-        fileprivate static func update(_ row: Int, cells: UInt64) -> Change {
-            Change(packedRow: Int32(row), bits: cells)
+        fileprivate static func update(_ row: Int, cells: CellSet) -> Change {
+            Change(packedRow: Int32(row), written: cells)
         }
 
         fileprivate static func delete(_ row: Int) -> Change {
-            Change(packedRow: Int32(row), bits: deleteBit)
+            Change(packedRow: Int32(row), written: .none)
         }
 
-        private init(packedRow: Int32, bits: UInt64) {
+        private init(packedRow: Int32, written: CellSet) {
             self.packedRow = packedRow
-            self.bits = bits
+            self.written = written
         }
 
         var kind: ChangeKind {
-            packedRow < 0 ? .insert : bits == Self.deleteBit ? .delete : .update
+            packedRow < 0 ? .insert : written == .none ? .delete : .update
         }
         /// Position of the row.
         var row: Int { Int(packedRow < 0 ? ~packedRow : packedRow) }
-        /// The cells that an update wrote, as bits.
-        var cells: UInt64 { kind == .update ? bits : 0 }
+        /// The cells that an update wrote.
+        var cells: CellSet { kind == .update ? written : CellSet() }
     }
 
     private var rows: [Row] = []
@@ -102,7 +99,7 @@ struct LoggedWrites {
     /// Whether no change follows it.
     private(set) var isLast = false
     /// By row, of those that several transactions wrote: what the later ones wrote, in order.
-    private var laterWriters: [Int32: [(writer: Int32, cells: UInt64)]] = [:]
+    private var laterWriters: [Int32: [(writer: Int32, cells: CellSet)]] = [:]
     /// By row: the transaction that deleted it.
     private var deleters: [Int32: Int32] = [:]
     /// The rows that were deleted, and then inserted.
@@ -114,8 +111,8 @@ struct LoggedWrites {
     private var numbered: [[Int64: Int32]]
     /// All others.
     private var keyed: [RowKey: Int32] = [:]
-    /// By entity of the log: the cell of each column, as a bit.
-    private var cellBits: [Int64: [UInt64]] = [:]
+    /// By entity of the log: the cell of each column.
+    private var cellsOfColumns: [Int64: [Int?]] = [:]
 
     /// - Parameters:
     ///   - start: where the window begins.
@@ -148,7 +145,7 @@ struct LoggedWrites {
         }
         isLast = end == Cursor(place: recording.entries.count)
         if !isWhole { try readWholeRows(recording, from: unrecorded) }
-        cellBits = [:]
+        cellsOfColumns = [:]
     }
 
     /// Whether the window has all changes.
@@ -293,13 +290,12 @@ struct LoggedWrites {
     }
 
     private func update(of cell: Int, row: Int) -> Int? {
-        let bit = UInt64(1) << UInt64(cell)
         if !laterWriters.isEmpty,
-            let later = laterWriters[Int32(row)]?.last(where: { $0.cells & bit != 0 })
+            let later = laterWriters[Int32(row)]?.last(where: { $0.cells.contains(cell) })
         {
             return Int(later.writer)
         }
-        return rows[row].cells & bit == 0 ? nil : Int(rows[row].writer)
+        return rows[row].cells.contains(cell) ? Int(rows[row].writer) : nil
     }
 
     // MARK: Reading
@@ -333,7 +329,9 @@ struct LoggedWrites {
             return .delete(row)
         }
         let cells = cells(of: change, noted.logged, schema.entities[key.entity])
-        guard cells & (entities[key.entity]?.keyCells ?? 0) == 0 else { throw LocalLaneReason.key }
+        if let entity = entities[key.entity], cells.intersects(entity.keyCells) {
+            throw LocalLaneReason.key
+        }
         note(cells, of: row, by: place)
         return .update(row, cells: cells)
     }
@@ -360,36 +358,36 @@ struct LoggedWrites {
     private mutating func recreate(_ row: Int) throws {
         guard rows[row].birth < 0, deleter(of: row) != nil else { throw LocalLaneReason.delete }
         rows[row].birth = Int32(births.count - 1)
-        (rows[row].cells, rows[row].writer) = (0, -1)
+        (rows[row].cells, rows[row].writer) = (CellSet(), -1)
         laterWriters[Int32(row)] = nil
         recreated.insert(Int32(row))
     }
 
-    private mutating func note(_ cells: UInt64, of row: Int, by writer: Int32) {
+    private mutating func note(_ cells: CellSet, of row: Int, by writer: Int32) {
         if rows[row].writer < 0 || rows[row].writer == writer {
             rows[row].writer = writer
-            rows[row].cells |= cells
+            rows[row].cells.formUnion(cells)
         } else {
             laterWriters[Int32(row), default: []].append((writer, cells))
         }
     }
 
-    /// The cells that an update wrote, as bits.
+    /// The cells that an update wrote.
     private mutating func cells(
         of change: NetChange, _ logged: LoggedTables.Place, _ entity: MergeEntity
-    ) -> UInt64 {
-        if cellBits[change.entity.id] == nil {
-            cellBits[change.entity.id] = logged.columns.map { column in
-                column.flatMap { entity.cellOfColumn[$0] }.map { 1 << UInt64($0) } ?? 0
+    ) -> CellSet {
+        if cellsOfColumns[change.entity.id] == nil {
+            cellsOfColumns[change.entity.id] = logged.columns.map { column in
+                column.flatMap { entity.cellOfColumn[$0] }
             }
         }
-        guard let bits = cellBits[change.entity.id] else { return 0 }
-        var cells = UInt64(0)
+        guard let known = cellsOfColumns[change.entity.id] else { return CellSet() }
+        var cells = CellSet()
         for (index, word) in change.mask.words.enumerated() {
             var rest = word
             while rest != 0 {
                 let column = index * ColumnMask.bitsPerWord + rest.trailingZeroBitCount
-                if column < bits.count { cells |= bits[column] }
+                if column < known.count, let cell = known[column] { cells.insert(cell) }
                 rest &= rest - 1
             }
         }

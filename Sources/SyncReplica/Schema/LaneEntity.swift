@@ -20,9 +20,6 @@ final class LaneEntity {
         case entity(Int)
     }
 
-    /// Cells fit a word of bits.
-    private static let cellsMax = 63
-
     let position: Int
     let isPrivate: Bool
     /// The position of the key's columns; of a private number one.
@@ -42,7 +39,7 @@ final class LaneEntity {
         let entity = schema.merge.entities[position]
         let table = schema.tables[position]
         guard !entity.sharesNumbers, !table.hasSpellings, !table.isAutoincrement,
-            entity.cells.count <= Self.cellsMax,
+            entity.cells.count <= CellSet.countMax,
             !entity.checksReference
         else { return nil }
         self.position = position
@@ -79,9 +76,8 @@ final class LaneEntity {
     }
 
     /// The columns of some cells, in the order of the cells.
-    /// - Parameter bits: the cells.
-    func columns(of bits: UInt64) -> [Int] {
-        cells.indices.filter { bits >> UInt64($0) & 1 == 1 }.flatMap { cells[$0].columns }
+    func columns(of set: CellSet) -> [Int] {
+        set.positions.flatMap { cells[$0].columns }
     }
 
     /// Whether a sender's entity has the same columns in the same cells.

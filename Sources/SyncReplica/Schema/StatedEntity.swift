@@ -9,9 +9,6 @@ final class StatedEntity {
         let part: Int
     }
 
-    /// Cells fit a word of bits.
-    private static let cellsMax = 63
-
     let position: Int
     let name: String
     let isPrivate: Bool
@@ -19,10 +16,10 @@ final class StatedEntity {
     let key: [Int]
     /// The columns of each cell.
     let cells: [[Int]]
-    /// The cells that have a column of the key, as bits.
-    let keyCells: UInt64
-    /// The cells whose versions blend, as bits.
-    let blendingCells: UInt64
+    /// The cells that have a column of the key.
+    let keyCells: CellSet
+    /// The cells whose versions blend.
+    let blendingCells: CellSet
     let references: [MergeEntity.Reference]
     /// By column; nil: it refers to nothing.
     let parts: [Part?]
@@ -41,7 +38,7 @@ final class StatedEntity {
     init?(_ position: Int, of schema: ReplicaSchema) {
         let entity = schema.merge.entities[position]
         let table = schema.tables[position]
-        guard !entity.sharesNumbers, !table.hasSpellings, entity.cells.count <= Self.cellsMax,
+        guard !entity.sharesNumbers, !table.hasSpellings, entity.cells.count <= CellSet.countMax,
             !entity.checksReference, !entity.computesReferences
         else { return nil }
         var parts = [Part?](repeating: nil, count: entity.columns.count)
@@ -56,8 +53,8 @@ final class StatedEntity {
                 parts[column] = Part(reference: index, part: part)
             }
         }
-        func bits(_ condition: (Int) -> Bool) -> UInt64 {
-            entity.cells.indices.reduce(0) { condition($1) ? $0 | 1 << UInt64($1) : $0 }
+        func set(_ condition: (Int) -> Bool) -> CellSet {
+            entity.cells.indices.reduce(into: CellSet()) { if condition($1) { $0.insert($1) } }
         }
         self.position = position
         self.table = table
@@ -65,8 +62,8 @@ final class StatedEntity {
         isPrivate = entity.isPrivate
         key = entity.key
         cells = entity.cells
-        keyCells = bits { cell in entity.cells[cell].contains(where: entity.key.contains) }
-        blendingCells = bits { entity.policies[$0].isBlending }
+        keyCells = set { cell in entity.cells[cell].contains(where: entity.key.contains) }
+        blendingCells = set { entity.policies[$0].isBlending }
         references = entity.references
         self.parts = parts
         hasClaims = !entity.claims.isEmpty

@@ -24,7 +24,7 @@ final class LaneStorage {
     private struct Cells: Hashable {
         let entity: Int
         /// As bits.
-        let cells: UInt64
+        let cells: CellSet
     }
 
     init(_ statements: StatementCache, schema: ReplicaSchema) throws {
@@ -62,19 +62,17 @@ final class LaneStorage {
     }
 
     /// Writes the columns of some cells, then the key, in the order of the columns.
-    /// - Parameter cells: as bits.
-    func update(_ cells: UInt64, of entity: LaneEntity) throws -> Statement {
+    func update(_ cells: CellSet, of entity: LaneEntity) throws -> Statement {
         try statement(cells, of: entity, known: &updates) { $0.updateOrFail($1) }
     }
 
     /// Reads the columns of some cells of the row of a key.
-    /// - Parameter cells: as bits.
-    func select(_ cells: UInt64, of entity: LaneEntity) throws -> Statement {
+    func select(_ cells: CellSet, of entity: LaneEntity) throws -> Statement {
         try statement(cells, of: entity, known: &reads) { $0.select($1) }
     }
 
     private func statement(
-        _ cells: UInt64, of entity: LaneEntity, known: inout [Cells: Statement],
+        _ cells: CellSet, of entity: LaneEntity, known: inout [Cells: Statement],
         text: (MergedTable, [Int]) -> String
     ) throws -> Statement {
         let key = Cells(entity: entity.position, cells: cells)

@@ -73,8 +73,20 @@ struct PlainSchema {
                 addReference(to: &draft, at: place, target: random.below(index))
             }
         }
+        addMany(to: &draft)
         draft.form = TableForm(isPrivate: isPrivate, columns: draft.columnCount, &random)
         return draft
+    }
+
+    /// Some tables have more columns than a word has bits, or than the lanes take. What is drawn
+    /// otherwise does not depend on it.
+    private func addMany(to draft: inout EntityDraft) {
+        var random = random
+        for _ in 0..<50 { _ = random.next() }
+        guard random.chance(0.03) else { return }
+        for place in 0..<random.pick([59, 61, 63, 90, 121, 124, 127]) {
+            draft.add("w\(place)", role: .token)
+        }
     }
 
     private mutating func addReference(to draft: inout EntityDraft, at place: Int, target: Int) {
