@@ -109,9 +109,10 @@ final class ChangeMeasure: ChangeMeasuring {
             change.kind == .insert
             ? Array(table.columns.indices)
             : logged.columns.enumerated().compactMap { change.mask.contains($0) ? $1 : nil }
-        let lengths = places.filter { !table.key.contains($0) }.map {
-            "coalesce(length(\(SQLName.quoted(table.columns[$0]))), 0)"
-        }
+        // Columns of integers and reals have nothing large.
+        let lengths = places.filter {
+            !table.key.contains($0) && ![.integer, .real].contains(table.affinities[$0])
+        }.map { "coalesce(length(\(SQLName.quoted(table.columns[$0]))), 0)" }
         guard !lengths.isEmpty else { return nil }
         return try Statement(
             table.select(computing: lengths.joined(separator: " + ")), on: storage.connection)

@@ -136,7 +136,8 @@ struct MissedChanges {
         var isRestructured = false
     }
 
-    /// Rows that are compared at once: each takes some 4 kB, with what is around it.
+    /// Rows that are compared at once, or more where more objects are unresolved, which each
+    /// region has: a row takes some 4 kB, with what is around it.
     private static let keysMax = 2_000
 
     /// Calls `body` with the missed changes of the rows that are not explained by their records
@@ -146,7 +147,8 @@ struct MissedChanges {
         _ logged: [RowKey: Logged], _ body: (Missed) throws -> Void
     ) throws -> Set<Missed> {
         let isVerifying = transaction.environment.isVerifying
-        let keysMax = isVerifying ? 3 : Self.keysMax
+        let keysMax =
+            isVerifying ? 3 : max(Self.keysMax, try storage.objects.unresolved().count)
         var keys: [RowKey] = []
         var found: Set<RowKey> = []
         var all: Set<Missed> = []
