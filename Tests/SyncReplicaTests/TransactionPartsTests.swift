@@ -175,6 +175,13 @@ struct TransactionPartsTests {
         let error = #expect(throws: SyncError.self) { try replica.batches(since: start) }
         #expect(error?.code == .refused)
         #expect(error?.reason.contains("row 'large' of photo has 4 MB") == true)
+        #expect(error?.hint?.contains("UPDATE") == true)
+        // Its last values stay when it is deleted.
+        try a.run("DELETE FROM photo WHERE name = 'large'")
+        let next = #expect(throws: SyncError.self) { try replica.batches(since: start) }
+        #expect(next?.reason.contains("a deleted row of photo has 4 MB") == true)
+        try a.run("INSERT INTO photo VALUES ('large', NULL)")
+        _ = try replica.vector
         try a.run("UPDATE photo SET data = zeroblob(2000000) WHERE name = 'large'")
         for batch in try replica.batches(since: start) { #expect(try b.replica.merge(batch)) }
         #expect(try a.dump() == b.dump())

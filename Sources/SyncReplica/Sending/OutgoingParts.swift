@@ -230,15 +230,22 @@ struct OutgoingParts {
 
     private func refusal(of record: OutgoingPart.Record) throws -> SyncError {
         let table = storage.schema.tables[record.entity].name
-        let key = try storage.objects.keyOrNumber(of: record.uid) ?? []
+        let size =
+            "has \(record.bytes.count / 1_000_000) MB in its columns: a batch has room for "
+            + "\(rowBytesMax / 1_000_000) MB"
+        guard let object = try storage.objects.object(record.uid), let key = object.key else {
+            return SyncError(
+                .refused, "a deleted row of \(table) \(size)",
+                hint: "What was written before it is sent, and nothing that follows. To go on "
+                    + "without its history, make the database a new replica: synctool untrack DB, "
+                    + "synctool track DB, synctool remote add DB NAME URL --join by-key")
+        }
         let row = key.map { $0.description.printable(countMax: 60) }.joined(separator: ", ")
         return SyncError(
-            .refused,
-            "row \(row) of \(table) has \(record.bytes.count / 1_000_000) MB in its columns: a "
-                + "batch has room for \(rowBytesMax / 1_000_000) MB",
+            .refused, "row \(row) of \(table) \(size)",
             hint: "What was written before it is sent, and nothing that follows. Keep such values "
-                + "in files beside the database, or in several rows: make the row smaller or "
-                + "delete it, then run it again")
+                + "in files beside the database, or in several rows: make the row smaller with an "
+                + "UPDATE, then run it again; delete it after that, and not before")
     }
 
     // MARK: Finding
