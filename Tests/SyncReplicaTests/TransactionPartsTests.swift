@@ -179,7 +179,7 @@ struct TransactionPartsTests {
         // Its last values stay when it is deleted.
         try a.run("DELETE FROM photo WHERE name = 'large'")
         let next = #expect(throws: SyncError.self) { try replica.batches(since: start) }
-        #expect(next?.reason.contains("a deleted row of photo has 4 MB") == true)
+        #expect(next?.reason.hasPrefix("a row of photo that was deleted, or is hidden,") == true)
         try a.run("INSERT INTO photo VALUES ('large', NULL)")
         _ = try replica.vector
         try a.run("UPDATE photo SET data = zeroblob(2000000) WHERE name = 'large'")

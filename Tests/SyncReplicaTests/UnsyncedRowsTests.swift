@@ -41,18 +41,15 @@ struct UnsyncedRowsTests {
     @Test("a table without a key is named where all tables are recorded, once it has rows")
     func unrecordedTables() throws {
         let path = folder.file("a.db")
-        let connection = try PlainConnection(path, wal: true)
-        try connection.run(
-            """
-            CREATE TABLE item(id INTEGER PRIMARY KEY, v TEXT);
-            CREATE TABLE log(at TEXT, line TEXT);
-            CREATE TABLE none(x);
-            CREATE VIRTUAL TABLE found USING fts5(text);
-            INSERT INTO log VALUES ('now', 'a'); INSERT INTO found VALUES ('a');
-            """)
-        connection.close()
-        try Store.track(path)
-        let a = try TestStore(path, StoreReplica(path))
+        let a = try TestStore(
+            path,
+            schema: """
+                CREATE TABLE item(id INTEGER PRIMARY KEY, v TEXT);
+                CREATE TABLE log(at TEXT, line TEXT);
+                CREATE TABLE none(x);
+                CREATE VIRTUAL TABLE found USING fts5(text);
+                INSERT INTO log VALUES ('now', 'a'); INSERT INTO found VALUES ('a');
+                """)
         _ = try a.replica.vector
         #expect(try Store.unrecordedTables(path).map(\.name) == ["log"])
         let left = try a.replica.unsyncedRows()

@@ -45,9 +45,8 @@ extension FastLane {
         }
     }
 
-    /// - Returns: the cells in which the row shows a version of the slice;
-    ///   nil where that
-    ///   is not decided.
+    /// - Returns: the cells in which the row shows a version of the slice; nil where that is
+    ///   not decided.
     private func decide(_ arrival: Arrival) throws -> CellSet? {
         let isRecord = records[arrival.record].withUnsafeBytes {
             parsed.read($0, widths: widths[arrival.entity])

@@ -40,6 +40,12 @@ struct LaneRecord {
     /// Where the identities are that versions refer to.
     private(set) var targets: [Int] = []
 
+    /// Whether its object lives its only life, with one version of each cell.
+    var isSimple: Bool {
+        lifeCount == 1 && lifeKind == LifeKind.created.rawValue
+            && cells.allSatisfy { $0.count == 1 && $0.incarnation == lifeIncarnation }
+    }
+
     /// Reads a record.
     /// - Parameter widths: the number of columns of each cell.
     /// - Returns: false for bytes that are no record of these cells.

@@ -8,7 +8,7 @@ extension LocalLane {
         if let known = uids[row] { return known }
         let key = writes.key(of: row)
         guard let birth = writes.birth(of: row), !writes.isRecreated(row) else {
-            guard let uid = try storedTarget(key) else { throw LocalLaneReason.incomplete }
+            guard let uid = try targets.uid(of: key) else { throw LocalLaneReason.incomplete }
             return uid
         }
         let uid = try newIdentity(of: key, birth: birth, depth: depth)
@@ -41,20 +41,12 @@ extension LocalLane {
         let uid: ObjectUID
         if let row = writes.row(at: key), !writes.isVanished(row) {
             uid = try identity(of: row, depth: depth)
-        } else if let known = try storedTarget(key) {
+        } else if let known = try targets.uid(of: key) {
             uid = known
         } else {
             throw LocalLaneReason.reference
         }
         guard !surroundings.objects.contains(uid) else { throw LocalLaneReason.trouble }
-        return uid
-    }
-
-    func storedTarget(_ key: RowKey) throws -> ObjectUID? {
-        if let known = targets[key] { return known }
-        guard let uid = try storage.objects.uid(of: key) else { return nil }
-        if targets.count >= Self.targetsMax { targets = [:] }
-        targets[key] = uid
         return uid
     }
 }

@@ -29,10 +29,8 @@ final class LocalLane {
     var uids: IdentityList
     /// The identities of deleted rows that later windows name.
     private var ended: [RowKey: ObjectUID] = [:]
-    /// By row: the identity of its object, of rows that were there before.
-    var targets: [RowKey: ObjectUID] = [:]
-    /// Rows that are referred to often are looked up once.
-    static let targetsMax = 10_000
+    /// The objects of rows that were there before.
+    let targets: StoredTargets
     /// How far a key may refer to a key that refers to a key; more may be a circle.
     static let depthMax = 50
 
@@ -101,6 +99,7 @@ final class LocalLane {
         self.transaction = transaction
         self.windowMax = windowMax
         storage = transaction.storage
+        targets = StoredTargets(transaction.storage)
         guard !storage.schema.merge.sharesNumbers else { throw LocalLaneReason.number }
         guard try !storage.objects.hasAliases() else { throw LocalLaneReason.alias }
         objects = try storage.stated()
@@ -196,9 +195,7 @@ final class LocalLane {
         let isRecord = stored.withUnsafeBytes {
             parsed.read($0, widths: widths[entity.position])
         }
-        guard isRecord, parsed.lifeCount == 1, parsed.lifeKind == LifeKind.created.rawValue,
-            parsed.cells.allSatisfy({ $0.count == 1 && $0.incarnation == parsed.lifeIncarnation })
-        else { throw LocalLaneReason.versions }
+        guard isRecord, parsed.isSimple else { throw LocalLaneReason.versions }
         if writes.isRecreated(row) {
             try recreate(row, entity, key, id: id, uid: uid)
         } else if let deleter = writes.deleter(of: row) {
@@ -338,7 +335,7 @@ final class LocalLane {
         if writes.isVanished(row) { return nil }
         let key = writes.key(of: row)
         // A row of an earlier window.
-        guard let uid = try ended[key] ?? storedTarget(key) else {
+        guard let uid = try ended[key] ?? targets.uid(of: key) else {
             throw SyncError(.internalFault, "a row that was stated has no identity")
         }
         return uid

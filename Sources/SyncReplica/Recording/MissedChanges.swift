@@ -153,6 +153,7 @@ struct MissedChanges {
         var found: Set<RowKey> = []
         var all: Set<Missed> = []
         func compare() throws {
+            if keys.isEmpty { return }
             let comparison = try comparison(of: keys)
             for key in keys.sorted(by: { $0.precedes($1) }) {
                 guard let missed = missed(key, logged, in: comparison) else { continue }

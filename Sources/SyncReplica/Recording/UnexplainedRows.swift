@@ -17,12 +17,11 @@ final class UnexplainedRows {
     private var shown = RowCells()
     private var parsed = LaneRecord()
     private var stored: [UInt8] = []
-    /// By key: rows that are referred to often are looked up once.
-    private var targets: [RowKey: ObjectUID] = [:]
-    private static let targetsMax = 10_000
+    private let targets: StoredTargets
 
     init(_ storage: ReplicaStorage) throws {
         self.storage = storage
+        targets = StoredTargets(storage)
         objects = try storage.stated()
         widths = storage.schema.merge.entities.map { $0.cells.map(\.count) }
     }
@@ -90,8 +89,7 @@ final class UnexplainedRows {
         let isRecord = stored.withUnsafeBytes {
             parsed.read($0, widths: widths[entity.position])
         }
-        guard isRecord, parsed.lifeCount == 1, parsed.lifeKind == LifeKind.created.rawValue,
-            parsed.cells.allSatisfy({ $0.count == 1 && $0.incarnation == parsed.lifeIncarnation }),
+        guard isRecord, parsed.isSimple,
             shown.read(row, entity, targets: try targets(of: row, entity))
         else { return false }
         var start = 0
@@ -110,12 +108,7 @@ final class UnexplainedRows {
         return try entity.references.map { reference in
             let values = reference.columns.map { row.value(Int32($0)) }
             if values.contains(.null) { return nil }
-            let key = schema.merge.key(reference.target, values)
-            if let known = targets[key] { return known }
-            guard let uid = try storage.objects.uid(of: key) else { return nil }
-            if targets.count >= Self.targetsMax { targets = [:] }
-            targets[key] = uid
-            return uid
+            return try targets.uid(of: schema.merge.key(reference.target, values))
         }
     }
 }

@@ -13,15 +13,14 @@ public struct UnsyncedRows: Sendable, Hashable {
         case dangling(parent: String)
         /// The foreign keys of the tracked table cannot be merged.
         case unmerged(String)
-        /// The table cannot be recorded, in a store that records all tables. How many rows it has
-        /// is not counted: the count is 1.
+        /// The table cannot be recorded, in a store that records all tables.
         case unrecorded(UnrecordedTable)
     }
 
     /// The table's name.
     public let table: String
-    /// How many rows.
-    public let count: Int
+    /// How many rows; nil: they are not counted.
+    public let count: Int?
     /// What is the matter with them.
     public let reason: Reason
 }
@@ -46,7 +45,7 @@ extension StoreReplica {
                         UnsyncedRows(table: $0.table, count: $0.count, reason: .nullKey)
                     } + Self.danglingRows(in: session.database, unmerged: left)
                     + UnrecordedTable.all(in: session.database).map {
-                        UnsyncedRows(table: $0.name, count: 1, reason: .unrecorded($0))
+                        UnsyncedRows(table: $0.name, count: nil, reason: .unrecorded($0))
                     }
             }
         }

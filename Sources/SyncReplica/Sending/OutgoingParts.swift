@@ -235,7 +235,7 @@ struct OutgoingParts {
             + "\(rowBytesMax / 1_000_000) MB"
         guard let object = try storage.objects.object(record.uid), let key = object.key else {
             return SyncError(
-                .refused, "a deleted row of \(table) \(size)",
+                .refused, "a row of \(table) that was deleted, or is hidden, \(size)",
                 hint: "What was written before it is sent, and nothing that follows. To go on "
                     + "without its history, make the database a new replica: synctool untrack DB, "
                     + "synctool track DB, synctool remote add DB NAME URL --join by-key")

@@ -23,7 +23,6 @@ final class LaneStorage {
 
     private struct Cells: Hashable {
         let entity: Int
-        /// As bits.
         let cells: CellSet
     }
 

@@ -9,7 +9,7 @@ struct UnsyncedText {
     var lines: [String] {
         rows.map { rows in
             let table = Printable.text(rows.table)
-            let count = Plural.text(rows.count, of: "row")
+            let count = Plural.text(rows.count ?? 0, of: "row")
             switch rows.reason {
             case .nullKey:
                 return "  not synchronised: \(count) of \(table) with NULL in the primary key; "
@@ -38,14 +38,10 @@ struct UnsyncedText {
         .array(
             rows.map { rows in
                 var parent: String?
-                var count: Int64? = Int64(rows.count)
-                switch rows.reason {
-                case .dangling(let name): parent = name
-                case .unrecorded: count = nil
-                case .nullKey, .unmerged: break
-                }
+                if case .dangling(let name) = rows.reason { parent = name }
                 return .object([
-                    "table": .string(rows.table), "rows": count.map(JSONValue.integer) ?? .null,
+                    "table": .string(rows.table),
+                    "rows": rows.count.map { .integer(Int64($0)) } ?? .null,
                     "missingFrom": .text(parent),
                 ])
             })
