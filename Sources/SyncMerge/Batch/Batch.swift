@@ -21,7 +21,10 @@ package struct Batch: Sendable {
     /// - Complexity: O(facts) for a decoded batch.
     package var facts: [Fact] {
         get { arriving?.facts(in: arrivingRange) ?? listed }
-        set { (listed, arriving) = (newValue, nil) }
+        set {
+            if let arriving { extras.nameNumbers(of: arriving.objects) }
+            (listed, arriving) = (newValue, nil)
+        }
     }
     private var listed: [Fact]
     /// The facts in columns, of a batch that was decoded or made of columns, those of other parts
@@ -122,12 +125,26 @@ extension Batch {
         /// The private numbers that objects have at the sender: a receiver assigns the same where
         /// they are free.
         package var numbers: [ObjectUID: Int64] = [:]
+        /// The same by position among the objects of the columns, of a batch that was made to be
+        /// sent; then ``numbers`` is empty. Empty: there are none.
+        package var columnNumbers: [Int64?] = []
 
         /// No extras.
         package init() {}
 
+        /// Replaces numbers by position by the same by identity.
+        /// - Parameter objects: those of the columns.
+        fileprivate mutating func nameNumbers(of objects: [ObjectUID]) {
+            for (object, number) in zip(objects, columnNumbers) {
+                if let number { numbers[object] = number }
+            }
+            columnNumbers = []
+        }
+
         /// Whether there is nothing to send.
-        package var isEmpty: Bool { schema.isEmpty && policies.isEmpty && numbers.isEmpty }
+        package var isEmpty: Bool {
+            schema.isEmpty && policies.isEmpty && numbers.isEmpty && columnNumbers.isEmpty
+        }
     }
 
     /// An entity as its sender has it: cells and columns by identity, so that a receiver with

@@ -142,8 +142,8 @@ package struct BatchEnvelope: Sendable, Hashable {
 
     /// Writes what does not depend on a seal.
     private func append(to body: inout ByteWriter) {
-        body.append(raw: store.bytes)
-        body.append(raw: sender.bytes)
+        body.append(store)
+        body.append(sender)
         for vector in [from, upTo] { body.append(vector) }
         for count in [transactionCount, factCount, contentBytes] {
             body.append(varint: UInt64(count))
@@ -209,8 +209,8 @@ package struct BatchEnvelope: Sendable, Hashable {
         hasDecisions = flags.contains(.decisions)
         hasSections = flags.contains(.sections)
         var reader = ByteReader(body)
-        store = try reader.identifier(StoreID.init(bytes:))
-        sender = try reader.identifier(ReplicaID.init(bytes:))
+        store = try reader.identifier(StoreID.self)
+        sender = try reader.identifier(ReplicaID.self)
         from = try reader.vector()
         upTo = try reader.vector()
         transactionCount = try reader.count(atMost: BatchLimits.transactionsMax)

@@ -13,13 +13,16 @@ struct BatchTables {
     /// By position among the objects of the batch's columns: the position in ``objects``; -1 for
     /// those that the batch does not name. Empty: the batch has no columns.
     let placesOfColumns: [Int32]
+    /// The positions in ``objects`` of what the changes of all transactions name, in their order.
+    let placesOfChanges: [Int32]
 
     /// Collects what a batch names: objects in the order in which history names them, so that their
     /// positions in the columns mostly ascend.
     init(_ batch: Batch) {
         var texts = Indexer<String>()
         var replicas = Indexer<ReplicaID>()
-        var objects = Indexer<ObjectUID>()
+        var objects = Indexer<ObjectUID>(capacity: batch.arriving?.objects.count ?? 0)
+        var placesOfChanges: [Int32] = []
         for entity in batch.entities {
             texts.add(entity.name)
             entity.cells.joined().forEach { texts.add($0) }
@@ -30,8 +33,11 @@ struct BatchTables {
             for text in [transaction.author, transaction.context, transaction.process] {
                 if let text { texts.add(text) }
             }
-            transaction.changes.forEach { objects.add($0.object) }
+            for change in transaction.changes {
+                placesOfChanges.append(Int32(objects.add(change.object)))
+            }
         }
+        self.placesOfChanges = placesOfChanges
         placesOfColumns = Self.addObjects(of: batch, to: &objects)
         entities = batch.entities
         (self.texts, textPlaces) = (texts.items, texts.places)
@@ -68,27 +74,38 @@ struct BatchTables {
             if places[Int(object)] >= 0 { return }
             places[Int(object)] = Int32(objects.add(columns.objects[Int(object)]))
         }
-        func add(_ group: Int, _ row: Int) {
-            switch group {
-            case 0: add(columns.lives.objects[row])
-            case 1:
-                add(columns.aliases.first[row])
-                add(columns.aliases.second[row])
-            default:
-                add(columns.versions[group - 2].objects[row])
-                for spans in columns.versions[group - 2].values where spans.tags[row] == .reference
-                {
-                    add(Int32(spans.words[row]))
-                }
+        func add(_ versions: ArrivingFacts.Versions, _ row: Int) {
+            add(versions.objects[row])
+            for spans in versions.values where spans.tags[row] == .reference {
+                add(Int32(truncatingIfNeeded: spans.words[row]))
             }
         }
         if range == columns.dots.indices {
-            for (group, rows) in columns.rows(in: range).enumerated() {
-                for row in rows { add(group, Int(row)) }
+            columns.lives.objects.forEach(add)
+            for (first, second) in zip(columns.aliases.first, columns.aliases.second) {
+                add(first)
+                add(second)
+            }
+            for versions in columns.versions {
+                let hasReferences = versions.values.contains(where: \.hasReferences)
+                guard hasReferences else {
+                    versions.objects.forEach(add)
+                    continue
+                }
+                for row in versions.objects.indices { add(versions, row) }
             }
         } else {
             let (start, end) = (columns.starts[range.lowerBound], columns.starts[range.upperBound])
-            for place in columns.places[start..<end] { add(Int(place.group), Int(place.row)) }
+            for place in columns.places[start..<end] {
+                let row = Int(place.row)
+                switch place.group {
+                case 0: add(columns.lives.objects[row])
+                case 1:
+                    add(columns.aliases.first[row])
+                    add(columns.aliases.second[row])
+                default: add(columns.versions[Int(place.group) - 2], row)
+                }
+            }
         }
         return places
     }
@@ -103,7 +120,7 @@ struct BatchTables {
         content.append(varint: UInt64(texts.count))
         for text in texts { content.append(counted: Array(text.utf8)) }
         content.append(varint: UInt64(replicas.count))
-        for replica in replicas { content.append(raw: replica.bytes) }
+        for replica in replicas { content.append(replica) }
         content.append(varint: UInt64(entities.count))
         for entity in entities {
             content.append(varint: UInt64(place(of: entity.name)))
@@ -115,7 +132,7 @@ struct BatchTables {
             }
         }
         content.append(varint: UInt64(objects.count))
-        for object in objects { content.append(raw: object.bytes) }
+        for object in objects { content.append(object) }
     }
 
     init(_ reader: inout ByteReader) throws {
@@ -125,7 +142,7 @@ struct BatchTables {
         }
         var replicas: [ReplicaID] = []
         for _ in 0..<(try reader.countOfRest(atMost: BatchLimits.envelopeBytesMax)) {
-            replicas.append(try reader.identifier(ReplicaID.init(bytes:)))
+            replicas.append(try reader.identifier(ReplicaID.self))
         }
         var entities: [Batch.Entity] = []
         for _ in 0..<(try reader.countOfRest(atMost: BatchLimits.entitiesMax)) {
@@ -133,12 +150,12 @@ struct BatchTables {
         }
         var objects: [ObjectUID] = []
         for _ in 0..<(try reader.countOfRest(atMost: BatchLimits.factsMax)) {
-            objects.append(try reader.identifier(ObjectUID.init(bytes:)))
+            objects.append(try reader.identifier(ObjectUID.self))
         }
         (self.texts, self.replicas, self.entities) = (texts, replicas, entities)
         self.objects = objects
         (textPlaces, replicaPlaces, objectPlaces) = ([:], [:], [:])
-        placesOfColumns = []
+        (placesOfColumns, placesOfChanges) = ([], [])
     }
 
     private static func entity(from reader: inout ByteReader, texts: [String]) throws
@@ -169,6 +186,12 @@ extension Batch.Entity {
 private struct Indexer<Item: Hashable> {
     private(set) var items: [Item] = []
     private(set) var places: [Item: Int] = [:]
+
+    /// - Parameter capacity: how many there may be.
+    init(capacity: Int = 0) {
+        items.reserveCapacity(capacity)
+        places.reserveCapacity(capacity)
+    }
 
     @discardableResult
     mutating func add(_ item: Item) -> Int {

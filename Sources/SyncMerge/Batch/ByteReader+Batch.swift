@@ -34,13 +34,22 @@ extension ByteReader {
         return Int(index)
     }
 
-    /// Reads an identifier of sixteen bytes.
-    /// - Throws: `badData` when the bytes end too soon.
-    package mutating func identifier<Name>(_ make: ([UInt8]) -> Name?) throws -> Name {
-        guard let name = make(Array(try raw(16))) else {
-            throw SyncError(.badData, "an identifier has 16 bytes")
+    /// Reads the cells that a change names. Most name those of the change before: then they are
+    /// the same array.
+    /// - Parameter limit: no cell is this one, or a later one.
+    /// - Throws: `badData` for other cells, or when the bytes end too soon.
+    package mutating func cells(
+        _ count: Int, below limit: Int, after last: [Int]
+    ) throws -> [Int] {
+        var others: [Int]?
+        for place in 0..<count {
+            let cell = try index(below: limit)
+            if others == nil, place >= last.count || last[place] != cell {
+                others = Array(last.prefix(place))
+            }
+            others?.append(cell)
         }
-        return name
+        return others ?? (count == last.count ? last : Array(last.prefix(count)))
     }
 
     /// Reads text that follows its length.

@@ -25,7 +25,7 @@ extension ByteReader {
     /// Reads a decision. Its signature is not verified.
     /// - Throws: `badData` when the bytes end too soon, and for an unknown kind.
     package mutating func decision() throws -> MemberDecision {
-        let subject = try identifier(ReplicaID.init(bytes:))
+        let subject = try identifier(ReplicaID.self)
         guard let kind = MemberDecision.Kind(rawValue: try byte()) else {
             throw SyncError(
                 .newerFormat, "the batch has a decision about members of an unknown kind",
@@ -33,7 +33,7 @@ extension ByteReader {
         }
         return MemberDecision(
             about: subject, kind, revision: try transactionNumber(),
-            by: try identifier(ReplicaID.init(bytes:)), key: try verifyingKey(),
+            by: try identifier(ReplicaID.self), key: try verifyingKey(),
             signature: try signature())
     }
 }

@@ -11,8 +11,8 @@ enum ExtrasColumns {
         var present = ByteWriter()
         var numbers = ByteWriter()
         var last: Int64 = 0
-        for object in tables.objects {
-            guard let number = extras.numbers[object] else {
+        for number in self.numbers(extras, tables) {
+            guard let number else {
                 present.append(byte: 0)
                 continue
             }
@@ -22,6 +22,17 @@ enum ExtrasColumns {
         }
         content.append(counted: present.bytes)
         content.append(counted: numbers.bytes)
+    }
+
+    /// By position among the batch's objects.
+    private static func numbers(_ extras: Batch.Extras, _ tables: BatchTables) -> [Int64?] {
+        if extras.columnNumbers.isEmpty { return tables.objects.map { extras.numbers[$0] } }
+        var numbers = [Int64?](repeating: nil, count: tables.objects.count)
+        for (place, number) in zip(tables.placesOfColumns, extras.columnNumbers) where place >= 0 {
+            // An object may be among those of the columns twice.
+            if let number { numbers[Int(place)] = number }
+        }
+        return numbers
     }
 
     static func read(

@@ -7,7 +7,7 @@ enum ProofColumns {
         let proofs = batch.forwardedProofs.sorted { $0.key < $1.key }
         content.append(varint: UInt64(proofs.count))
         for (replica, proof) in proofs {
-            content.append(raw: replica.bytes)
+            content.append(replica)
             proof.write(to: &content)
             ProofHeaders.write(proof.headers, after: batch.upTo[replica], to: &content)
         }
@@ -20,7 +20,7 @@ enum ProofColumns {
         var proofs: [ReplicaID: SignerProof] = [:]
         var last: ReplicaID?
         for _ in 0..<(try reader.countOfRest(atMost: BatchLimits.envelopeBytesMax)) {
-            let replica = try reader.identifier(ReplicaID.init(bytes:))
+            let replica = try reader.identifier(ReplicaID.self)
             guard last.map({ $0 < replica }) ?? true, replica != envelope.sender else {
                 throw SyncError(.badData, "the proofs of a batch are not in order")
             }

@@ -5,7 +5,7 @@ enum ReplicaNameColumns {
     static func write(_ names: [ReplicaID: SignedName], to content: inout ByteWriter) {
         content.append(varint: UInt64(names.count))
         for (replica, name) in names.sorted(by: { $0.key < $1.key }) {
-            content.append(raw: replica.bytes)
+            content.append(replica)
             content.append(varint: UInt64(bitPattern: name.revision))
             content.append(counted: Array(name.name.text.utf8))
             content.append(raw: name.signature.bytes)
@@ -19,7 +19,7 @@ enum ReplicaNameColumns {
         var names: [ReplicaID: SignedName] = [:]
         var last: ReplicaID?
         for _ in 0..<(try reader.countOfRest(atMost: BatchLimits.envelopeBytesMax)) {
-            let replica = try reader.identifier(ReplicaID.init(bytes:))
+            let replica = try reader.identifier(ReplicaID.self)
             guard last.map({ $0 < replica }) ?? true else {
                 throw SyncError(.badData, "the names of a batch are not in order")
             }

@@ -5,7 +5,7 @@ enum SchemaColumns {
     static func write(_ records: [SchemaRecord], to content: inout ByteWriter) {
         content.append(varint: UInt64(records.count))
         for record in records {
-            content.append(raw: record.dot.replica.bytes)
+            content.append(record.dot.replica)
             content.append(varint: UInt64(record.dot.number))
             content.append(varint: UInt64(record.revision))
             content.append(signed: record.time)
@@ -16,7 +16,7 @@ enum SchemaColumns {
     static func read(from reader: inout ByteReader) throws -> [SchemaRecord] {
         var records: [SchemaRecord] = []
         for _ in 0..<(try reader.countOfRest(atMost: BatchLimits.entitiesMax)) {
-            let replica = try reader.identifier(ReplicaID.init(bytes:))
+            let replica = try reader.identifier(ReplicaID.self)
             let number = try reader.count(atMost: .max)
             let revision = try reader.count(atMost: Int(SchemaRecord.revisionMax))
             let time = try reader.signed()

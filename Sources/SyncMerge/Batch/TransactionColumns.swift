@@ -39,7 +39,7 @@ enum TransactionColumns {
         column { writer, transaction in transaction.pid.map { writer.append(signed: $0) } }
         column { $0.append(varint: $1.flags) }
         column { $0.append(varint: UInt64($1.changes.count)) }
-        writeChanges(transactions.flatMap(\.changes), tables: tables, to: &content)
+        writeChanges(of: transactions, tables: tables, to: &content)
     }
 
     /// Writes runs: all transactions between two merges have the same vector of all *other*
@@ -65,14 +65,14 @@ enum TransactionColumns {
     }
 
     private static func writeChanges(
-        _ changes: [Batch.Change], tables: BatchTables, to content: inout ByteWriter
+        of transactions: [Batch.Transaction], tables: BatchTables, to content: inout ByteWriter
     ) {
         var objects = DeltaColumn()
         var kinds = ByteWriter()
         var counts = ByteWriter()
         var cells = ByteWriter()
-        for change in changes {
-            objects.append(Int64(tables.place(of: change.object)))
+        for (change, place) in zip(transactions.lazy.flatMap(\.changes), tables.placesOfChanges) {
+            objects.append(Int64(place))
             kinds.append(varint: UInt64(change.entity) << 2 | UInt64(change.kind.rawValue))
             counts.append(varint: UInt64(change.cells.count))
             for cell in change.cells { cells.append(varint: UInt64(cell)) }
@@ -190,6 +190,7 @@ enum TransactionColumns {
         var cells = try reader.column()
         var changes: [Batch.Change] = []
         changes.reserveCapacity(min(count, kinds.remaining))
+        var written: [Int] = []
         for _ in 0..<count {
             let object = tables.objects[try objects.index(below: tables.objects.count)]
             let packed = try kinds.varint()
@@ -198,10 +199,8 @@ enum TransactionColumns {
             else { throw SyncError(.badData, "unknown kind of change") }
             let entity = Int(packed >> 2)
             let limit = tables.entities[entity].cells.count
-            var written: [Int] = []
-            for _ in 0..<(try counts.count(atMost: limit)) {
-                written.append(try cells.index(below: limit))
-            }
+            written = try cells.cells(
+                try counts.count(atMost: limit), below: limit, after: written)
             changes.append(Batch.Change(object, entity: entity, kind: kind, cells: written))
         }
         for column in [objects.reader, kinds, counts, cells] { try column.finish() }

@@ -14,6 +14,8 @@ package struct ValueSpans: Sendable {
     package private(set) var lengths: [Int32] = []
     /// All text and blobs, text as SQLite stores it.
     package private(set) var bytes: [UInt8] = []
+    /// Whether a value is a reference.
+    private(set) var hasReferences = false
 
     /// No values.
     package init() {}
@@ -55,6 +57,7 @@ package struct ValueSpans: Sendable {
                     all += stored
                 }
             case .reference:
+                hasReferences = true
                 word = UInt64(try objects.index(below: objectCount))
                 length = try parts.count(atMost: BatchLimits.entitiesMax)
             }
@@ -113,6 +116,7 @@ package struct ValueSpans: Sendable {
     ///   - object: the position of the object.
     ///   - part: the key column that is referred to.
     package mutating func append(object: Int32, part: Int32) {
+        hasReferences = true
         append(.reference, UInt64(object), part)
     }
 

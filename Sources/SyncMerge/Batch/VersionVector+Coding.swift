@@ -5,7 +5,7 @@ extension ByteWriter {
     package mutating func append(_ vector: VersionVector) {
         append(varint: UInt64(vector.entries.count))
         for entry in vector.entries {
-            append(raw: entry.replica.bytes)
+            append(entry.replica)
             append(varint: UInt64(entry.number))
         }
     }
@@ -18,7 +18,7 @@ extension ByteReader {
         var vector = VersionVector()
         var last: ReplicaID?
         for _ in 0..<(try count(atMost: BatchLimits.envelopeBytesMax / 17)) {
-            let replica = try identifier(ReplicaID.init(bytes:))
+            let replica = try identifier(ReplicaID.self)
             let number = try varint()
             guard last.map({ $0 < replica }) ?? true, let number = Int64(exactly: number),
                 number > 0

@@ -3,7 +3,7 @@ import SyncValues
 extension ByteWriter {
     /// Writes a dot: replica, then number.
     package mutating func append(_ dot: Dot) {
-        append(raw: dot.replica.bytes)
+        append(dot.replica)
         append(varint: UInt64(bitPattern: dot.number))
     }
 }

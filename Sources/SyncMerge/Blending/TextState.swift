@@ -92,7 +92,7 @@ struct TextState: Hashable {
             writer.append(literal)
             writer.append(varint: UInt64(ancestors.count))
             for ancestor in ancestors {
-                writer.append(raw: ancestor.replica.bytes)
+                writer.append(ancestor.replica)
                 writer.append(counted: Array(ancestor.text.utf8))
             }
         }

@@ -13,7 +13,7 @@ package enum MergedNote {
     package static func encode(_ vector: VersionVector, store: StoreID) -> [UInt8] {
         var writer = ByteWriter()
         writer.append(raw: head)
-        writer.append(raw: store.bytes)
+        writer.append(store)
         writer.append(vector)
         return writer.bytes + SHA256.hash(data: writer.bytes).prefix(checkBytes)
     }
@@ -23,7 +23,7 @@ package enum MergedNote {
     package static func decode(_ bytes: [UInt8], store: StoreID) throws -> VersionVector {
         var reader = ByteReader(bytes)
         guard try reader.raw(head.count).elementsEqual(head),
-            try reader.identifier(StoreID.init) == store
+            try reader.identifier(StoreID.self) == store
         else { throw SyncError(.badData, "this is not a note of the store") }
         let vector = try reader.vector()
         let check = SHA256.hash(data: bytes[..<reader.position]).prefix(checkBytes)

@@ -33,8 +33,8 @@ package enum ServeAnswer: Sendable {
         case .working: writer.append(byte: 0)
         case .hello(let store, let replica):
             writer.append(byte: 1)
-            writer.append(raw: store.bytes)
-            writer.append(raw: replica.bytes)
+            writer.append(store)
+            writer.append(replica)
         case .catalog(let catalog):
             writer.append(byte: 2)
             writer.append(varint: UInt64(catalog.items.count))
@@ -52,14 +52,14 @@ package enum ServeAnswer: Sendable {
             writer.append(byte: 5)
             writer.append(varint: UInt64(vectors.count))
             for (replica, vector) in vectors.sorted(by: { $0.key < $1.key }) {
-                writer.append(raw: replica.bytes)
+                writer.append(replica)
                 writer.append(vector)
             }
         case .sums(let sums):
             writer.append(byte: 8)
             writer.append(varint: UInt64(sums.count))
             for (replica, bytes) in sums.sorted(by: { $0.key < $1.key }) {
-                writer.append(raw: replica.bytes)
+                writer.append(replica)
                 writer.append(counted: bytes)
             }
         case .done: writer.append(byte: 6)
@@ -80,7 +80,7 @@ package enum ServeAnswer: Sendable {
         case 0: self = .working
         case 1:
             self = .hello(
-                try reader.identifier(StoreID.init), try reader.identifier(ReplicaID.init))
+                try reader.identifier(StoreID.self), try reader.identifier(ReplicaID.self))
         case 2: self = .catalog(try Self.catalog(&reader))
         case 3: self = .vector(try reader.vector())
         case 4: self = .bytes(Array(try reader.raw(reader.remaining)))
@@ -113,7 +113,7 @@ package enum ServeAnswer: Sendable {
     ) throws -> [ReplicaID: VersionVector] {
         var vectors: [ReplicaID: VersionVector] = [:]
         for _ in 0..<(try reader.countOfRest(atMost: replicasMax)) {
-            let replica = try reader.identifier(ReplicaID.init)
+            let replica = try reader.identifier(ReplicaID.self)
             vectors[replica] = try reader.vector()
         }
         return vectors
@@ -122,7 +122,7 @@ package enum ServeAnswer: Sendable {
     private static func sums(_ reader: inout ByteReader) throws -> [ReplicaID: [UInt8]] {
         var sums: [ReplicaID: [UInt8]] = [:]
         for _ in 0..<(try reader.countOfRest(atMost: replicasMax)) {
-            let replica = try reader.identifier(ReplicaID.init)
+            let replica = try reader.identifier(ReplicaID.self)
             sums[replica] = Array(try reader.counted(atMost: StateSums.bytesMax))
         }
         return sums

@@ -35,12 +35,12 @@ package enum ServeRequest: Sendable, Hashable {
             writer.append(raw: batch)
         case .acknowledge(let replica, let vector):
             writer.append(byte: 5)
-            writer.append(raw: replica.bytes)
+            writer.append(replica)
             writer.append(vector)
         case .acknowledged: writer.append(byte: 6)
         case .noteSums(let replica, let sums):
             writer.append(byte: 7)
-            writer.append(raw: replica.bytes)
+            writer.append(replica)
             writer.append(raw: sums)
         case .notedSums: writer.append(byte: 8)
         }
@@ -56,11 +56,11 @@ package enum ServeRequest: Sendable, Hashable {
         case 2: self = .head
         case 3: self = .fetch(try ByteReader.text(try reader.raw(reader.remaining)))
         case 4: self = .append(Array(try reader.raw(reader.remaining)))
-        case 5: self = .acknowledge(try reader.identifier(ReplicaID.init), try reader.vector())
+        case 5: self = .acknowledge(try reader.identifier(ReplicaID.self), try reader.vector())
         case 6: self = .acknowledged
         case 7:
             self = .noteSums(
-                try reader.identifier(ReplicaID.init), Array(try reader.raw(reader.remaining)))
+                try reader.identifier(ReplicaID.self), Array(try reader.raw(reader.remaining)))
         case 8: self = .notedSums
         case let kind:
             throw SyncError(

@@ -103,10 +103,10 @@ package struct MemberDecision: Sendable, Hashable {
 extension ByteWriter {
     /// Writes a decision.
     package mutating func append(_ decision: MemberDecision) {
-        append(raw: decision.subject.bytes)
+        append(decision.subject)
         append(byte: decision.kind.rawValue)
         append(varint: UInt64(decision.revision))
-        append(raw: decision.decider.bytes)
+        append(decision.decider)
         append(raw: decision.key.bytes)
         append(raw: decision.signature.bytes)
     }

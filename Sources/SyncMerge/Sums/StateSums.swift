@@ -53,7 +53,7 @@ package struct StateSums: Sendable, Hashable {
     ) -> [UInt8] {
         var writer = ByteWriter()
         writer.append(counted: Array("syncd sums at 1".utf8))
-        writer.append(raw: store.bytes)
+        writer.append(store)
         writer.append(vector)
         writer.append(raw: SHA256.hash(data: Array(policies.utf8)))
         return Array(SHA256.hash(data: writer.bytes).prefix(atBytes))
@@ -97,7 +97,7 @@ package struct StateSums: Sendable, Hashable {
     package func encoded(store: StoreID) -> [UInt8] {
         var writer = ByteWriter()
         writer.append(raw: Self.head)
-        writer.append(raw: store.bytes)
+        writer.append(store)
         writer.append(raw: at)
         writer.append(byte: schema == nil ? 0 : 1)
         if let schema { writer.append(littleEndian: schema) }
@@ -116,7 +116,7 @@ package struct StateSums: Sendable, Hashable {
     package init(_ bytes: [UInt8], store: StoreID) throws {
         var reader = ByteReader(bytes)
         guard try reader.raw(Self.head.count).elementsEqual(Self.head),
-            try reader.identifier(StoreID.init) == store
+            try reader.identifier(StoreID.self) == store
         else { throw SyncError(.badData, "these are no sums of the store") }
         let at = Array(try reader.raw(Self.atBytes))
         let schema: UInt64? = try reader.byte() == 0 ? nil : try reader.littleEndian()

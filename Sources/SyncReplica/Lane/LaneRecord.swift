@@ -114,6 +114,9 @@ struct ByteCursor {
         self.position = position
     }
 
+    /// The byte that is read next; 0 at the end.
+    var next: UInt8 { position < bytes.count ? bytes[position] : 0 }
+
     mutating func byte() -> UInt8 {
         guard position < bytes.count else {
             isBroken = true
@@ -132,6 +135,16 @@ struct ByteCursor {
         }
         isBroken = true
         return 0
+    }
+
+    /// Eight bytes, most significant first.
+    mutating func bigEndian() -> UInt64 {
+        guard bytes.count - position >= 8 else {
+            isBroken = true
+            return 0
+        }
+        defer { position += 8 }
+        return UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
     }
 
     mutating func skip(_ count: Int) {

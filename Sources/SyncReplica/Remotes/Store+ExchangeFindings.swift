@@ -61,7 +61,7 @@ extension Store {
         var confirmed: [String] = []
         var reader = ByteReader(select.blob(1) ?? [])
         while !reader.isAtEnd {
-            confirmed.append(try reader.identifier(ReplicaID.init(bytes:)).description)
+            confirmed.append(try reader.identifier(ReplicaID.self).description)
         }
         return [
             "\(select.integer(0)) rows are kept that the snapshot of replica "

@@ -64,7 +64,8 @@ struct OutgoingExtraction: BatchSource {
         leaveOutUnknownCells(of: &transactions)
         let facts = writes.facts.finished()
         var batch = frames[place].batch.with(transactions, arriving: facts)
-        batch.extras.numbers = Self.numbers(writes.facts.numbers, of: facts)
+        let numbers = writes.facts.numbers
+        if numbers.contains(where: { $0 != nil }) { batch.extras.columnNumbers = numbers }
         return batch
     }
 
@@ -131,23 +132,5 @@ struct OutgoingExtraction: BatchSource {
                 transactions[place].changes[change].cells.removeAll { $0 >= count }
             }
         }
-    }
-
-    /// The private numbers of the objects that the facts are about.
-    /// - Parameter numbers: by position of the object.
-    private static func numbers(
-        _ numbers: [Int64?], of facts: ArrivingFacts
-    ) -> [ObjectUID: Int64] {
-        var isNamed = [Bool](repeating: false, count: facts.objects.count)
-        for object in facts.lives.objects { isNamed[Int(object)] = true }
-        for versions in facts.versions {
-            for object in versions.objects { isNamed[Int(object)] = true }
-        }
-        var named: [ObjectUID: Int64] = [:]
-        named.reserveCapacity(isNamed.count)
-        for (object, number) in numbers.enumerated() where isNamed[object] {
-            if let number { named[facts.objects[object]] = number }
-        }
-        return named
     }
 }

@@ -76,10 +76,15 @@ struct OutgoingFacts {
                     continue
                 }
                 let group = group(entity, cell, width: width)
-                groups[group].objects.append(object)
-                groups[group].transactions.append(transaction)
-                groups[group].incarnations.append(incarnation)
-                for column in 0..<width { addField(&cursor, bytes, to: column, of: group) }
+                groups[group].add(object, transaction, incarnation: incarnation)
+                for column in 0..<width {
+                    if let target = cursor.reference() {
+                        let object = place(of: target.uid)
+                        groups[group].values[column].append(object: object, part: target.part)
+                    } else {
+                        groups[group].values[column].append(&cursor, bytes)
+                    }
+                }
             }
             guard !cursor.isBroken else { throw Self.damaged }
         }
@@ -99,37 +104,6 @@ struct OutgoingFacts {
             replica: replica, number: Int64(truncatingIfNeeded: cursor.varint()))
         if name != last.name { last = (name, transactions[name]) }
         return last.place
-    }
-
-    private mutating func addField(
-        _ cursor: inout ByteCursor, _ bytes: UnsafeRawBufferPointer, to column: Int, of group: Int
-    ) {
-        let tag = cursor.byte()
-        switch tag {
-        case 1:
-            let raw = cursor.varint()
-            groups[group].values[column].append(
-                integer: Int64(bitPattern: raw >> 1) ^ -Int64(bitPattern: raw & 1))
-        case 2:
-            groups[group].values[column].append(real: word(&cursor))
-        case 3, 4:
-            let count = Int(truncatingIfNeeded: cursor.varint())
-            let start = cursor.position
-            cursor.skip(count)
-            let span = cursor.isBroken ? bytes[0..<0] : bytes[start..<start + count]
-            groups[group].values[column].append(
-                UnsafeRawBufferPointer(rebasing: span), isText: tag == 3)
-        case RecordCoding.referenceTag:
-            let uid = ObjectUID(high: word(&cursor), low: word(&cursor))
-            let part = Int32(truncatingIfNeeded: cursor.varint())
-            let object = place(of: uid)
-            groups[group].values[column].append(object: object, part: part)
-        default: groups[group].values[column].appendNull()
-        }
-    }
-
-    private func word(_ cursor: inout ByteCursor) -> UInt64 {
-        (0..<8).reduce(0) { word, _ in word << 8 | UInt64(cursor.byte()) }
     }
 
     private mutating func group(_ entity: Int, _ cell: Int, width: Int) -> Int {
@@ -178,9 +152,7 @@ struct OutgoingFacts {
             let object = place(of: uid, number: number)
             let targets = version.value.map { $0.target.map { place(of: $0) } }
             let group = group(entity, cell, width: version.value.count)
-            groups[group].objects.append(object)
-            groups[group].transactions.append(transaction)
-            groups[group].incarnations.append(Int32(version.incarnation))
+            groups[group].add(object, transaction, incarnation: Int32(version.incarnation))
             for (column, field) in version.value.enumerated() {
                 groups[group].values[column].append(field, target: targets[column] ?? 0)
             }
@@ -194,7 +166,47 @@ struct OutgoingFacts {
     }
 }
 
+extension ArrivingFacts.Versions {
+    /// Adds a version without its values.
+    fileprivate mutating func add(_ object: Int32, _ transaction: Int32, incarnation: Int32) {
+        objects.append(object)
+        transactions.append(transaction)
+        incarnations.append(incarnation)
+    }
+}
+
+extension ByteCursor {
+    /// Reads a field that is a reference; nil: it is another one, and not read.
+    fileprivate mutating func reference() -> (uid: ObjectUID, part: Int32)? {
+        guard next == RecordCoding.referenceTag else { return nil }
+        _ = byte()
+        let uid = ObjectUID(high: bigEndian(), low: bigEndian())
+        return (uid, Int32(truncatingIfNeeded: varint()))
+    }
+}
+
 extension ValueSpans {
+    /// Appends a stored field that is no reference.
+    /// - Parameter bytes: those that the cursor reads.
+    fileprivate mutating func append(
+        _ cursor: inout ByteCursor, _ bytes: UnsafeRawBufferPointer
+    ) {
+        let tag = cursor.byte()
+        switch tag {
+        case 1:
+            let raw = cursor.varint()
+            append(integer: Int64(bitPattern: raw >> 1) ^ -Int64(bitPattern: raw & 1))
+        case 2: append(real: cursor.bigEndian())
+        case 3, 4:
+            let count = Int(truncatingIfNeeded: cursor.varint())
+            let start = cursor.position
+            cursor.skip(count)
+            let span = cursor.isBroken ? bytes[0..<0] : bytes[start..<start + count]
+            append(UnsafeRawBufferPointer(rebasing: span), isText: tag == 3)
+        default: appendNull()
+        }
+    }
+
     /// - Parameter target: the position of the object that a reference names.
     fileprivate mutating func append(_ field: Field, target: Int32) {
         switch field {

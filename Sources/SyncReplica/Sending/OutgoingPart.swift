@@ -80,7 +80,7 @@ extension OutgoingPart {
         while !reader.isAtEnd {
             let dot = try nextDot()
             let previous = try reader.signed()
-            let time = try reader.raw(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            let time = try reader.bigEndian()
             let count = try reader.varint()
             if count > 0 {
                 others = VersionVector()
@@ -122,13 +122,10 @@ extension OutgoingPart {
     static func forEachRecord(in bytes: [UInt8], _ body: (Record) throws -> Void) throws {
         try bytes.withUnsafeBytes { bytes in
             var cursor = ByteCursor(bytes)
-            func word() -> UInt64 {
-                (0..<8).reduce(0) { word, _ in word << 8 | UInt64(cursor.byte()) }
-            }
             while cursor.position < bytes.count {
-                let uid = ObjectUID(high: word(), low: word())
+                let uid = ObjectUID(high: cursor.bigEndian(), low: cursor.bigEndian())
                 let entity = cursor.varint()
-                let number = entity & 1 == 0 ? nil : Int64(bitPattern: word())
+                let number = entity & 1 == 0 ? nil : Int64(bitPattern: cursor.bigEndian())
                 let count = Int(truncatingIfNeeded: cursor.varint())
                 let start = cursor.position
                 cursor.skip(count)

@@ -182,6 +182,7 @@ struct OutgoingParts {
     private mutating func collectRecords(after place: Int64) throws {
         let schema = storage.schema.merge
         let widths = schema.entities.map { $0.cells.map(\.count) }
+        let isPrivate = schema.entities.map(\.hasPrivateNumbers)
         var finder = Finder(ends: ends, since: since, numbers: storage.replicas.numbers)
         var record = OutgoingRecord()
         /// The part of each fact; nil: it is not sent.
@@ -200,7 +201,7 @@ struct OutgoingParts {
                 if !found.contains(part) { found.append(part) }
             }
             // Shared numbers are facts.
-            let number = schema.entities[entity].hasPrivateNumbers ? number : nil
+            let number = isPrivate[entity] ? number : nil
             if found.count == 1, !owners.contains(nil) {
                 return try append(
                     .init(uid: uid, entity: entity, number: number, bytes: bytes), to: found[0])

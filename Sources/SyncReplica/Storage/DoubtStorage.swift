@@ -33,7 +33,7 @@ struct DoubtStorage {
             var reader = ByteReader(select.blob(3) ?? [])
             var confirmed: Set<ReplicaID> = []
             while !reader.isAtEnd {
-                confirmed.insert(try reader.identifier(ReplicaID.init(bytes:)))
+                confirmed.insert(try reader.identifier(ReplicaID.self))
             }
             doubts[uid, default: [:]][dot] = confirmed
         }

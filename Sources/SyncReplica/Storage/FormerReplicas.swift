@@ -17,7 +17,7 @@ struct FormerReplicas {
         var reader = ByteReader(bytes)
         var former: [(replica: ReplicaID, upTo: Int64)] = []
         while !reader.isAtEnd {
-            let replica = try reader.identifier(ReplicaID.init(bytes:))
+            let replica = try reader.identifier(ReplicaID.self)
             former.append((replica, try reader.signed()))
         }
         self.former = former

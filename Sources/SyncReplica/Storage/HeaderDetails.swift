@@ -39,7 +39,7 @@ enum HeaderDetails {
     /// Appends a change.
     /// - Complexity: O(cells)
     static func append(_ change: Batch.Change, shape: Int64, to writer: inout ByteWriter) {
-        writer.append(raw: change.object.bytes)
+        writer.append(change.object)
         writer.append(varint: UInt64(shape) << 2 | UInt64(change.kind.rawValue))
         writer.append(varint: UInt64(change.cells.count))
         for cell in change.cells { writer.append(varint: UInt64(cell)) }
@@ -67,7 +67,7 @@ enum HeaderDetails {
         let count = try reader.countOfRest(atMost: bytes.count)
         writer.append(varint: UInt64(count))
         for _ in 0..<count {
-            writer.append(raw: try reader.identifier(ObjectUID.init(bytes:)).bytes)
+            writer.append(try reader.identifier(ObjectUID.self))
             let word = try reader.varint()
             writer.append(varint: word)
             var cells = try (0..<(try reader.countOfRest(atMost: bytes.count))).map { _ in
@@ -120,12 +120,12 @@ enum HeaderDetails {
         transaction.process = try text()
         if case .integer(let pid) = try reader.value() { transaction.pid = pid }
         transaction.flags = try reader.varint()
+        var cells: [Int] = []
         for _ in 0..<(try reader.countOfRest(atMost: bytes.count)) {
-            let object = try reader.identifier(ObjectUID.init(bytes:))
+            let object = try reader.identifier(ObjectUID.self)
             let word = try reader.varint()
-            let cells = try (0..<(try reader.countOfRest(atMost: bytes.count))).map { _ in
-                try reader.count(atMost: BatchLimits.entitiesMax)
-            }
+            let count = try reader.countOfRest(atMost: bytes.count)
+            cells = try reader.cells(count, below: BatchLimits.entitiesMax + 1, after: cells)
             guard let kind = ChangeKind(rawValue: Int(word & 3)),
                 let entity = try entity(Int64(word >> 2))
             else { continue }

@@ -192,9 +192,9 @@ final class ObjectStorage {
         let select = try Statement(
             """
             SELECT \(Column.list) FROM syncd_object
-            WHERE \(place > 0 ? "place" : "+place") > ?1 AND length(record) >= ?2
+            WHERE \(place > 0 ? "place > ?1 AND" : "") length(record) >= ?2
             """, on: connection)
-        select.bind(place, at: 1)
+        if place > 0 { select.bind(place, at: 1) }
         select.bind(Int64(bytesMin), at: 2)
         try forEachRecord(of: select, after: place, body)
     }

@@ -55,11 +55,11 @@ final class PrivateIdentity {
         _ key: Value, in entity: String, replica: ReplicaID, birth: ObjectBirth?
     ) -> ObjectUID {
         var writer = ByteWriter()
-        writer.append(raw: store.bytes)
+        writer.append(store)
         writer.append(counted: Array(SQLName.folded(entity).utf8))
         writer.append(key)
         if let birth {
-            writer.append(raw: replica.bytes)
+            writer.append(replica)
             writer.append(signed: birth.seq)
             writer.append(signed: birth.time.milliseconds)
         }

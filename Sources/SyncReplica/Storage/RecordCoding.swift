@@ -80,7 +80,7 @@ enum RecordCoding {
         case .value(let value): writer.append(value)
         case .reference(let uid, let part):
             writer.append(byte: referenceTag)
-            writer.append(raw: uid.bytes)
+            writer.append(uid)
             writer.append(varint: UInt64(part))
         }
     }
@@ -100,7 +100,7 @@ enum RecordCoding {
     static func field(from reader: inout ByteReader) throws -> Field {
         let tag = try reader.byte()
         guard tag == referenceTag else { return .value(try reader.value(tag: tag)) }
-        let uid = try reader.identifier(ObjectUID.init(bytes:))
+        let uid = try reader.identifier(ObjectUID.self)
         return .reference(uid, part: try reader.count(atMost: BatchLimits.entitiesMax))
     }
 }

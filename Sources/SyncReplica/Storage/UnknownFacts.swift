@@ -176,13 +176,13 @@ final class UnknownFacts {
         switch fact {
         case .alias: break
         case .life(let uid, _, let life):
-            writer.append(raw: uid.bytes)
+            writer.append(uid)
             writer.append(byte: life.kind.rawValue)
             writer.append(varint: UInt64(life.incarnation))
             try RecordCoding.append(life.dot, to: &writer, replicas: replicas)
             if let number { writer.append(signed: number) }
         case .cell(let uid, _, _, let version):
-            writer.append(raw: uid.bytes)
+            writer.append(uid)
             writer.append(varint: UInt64(version.incarnation))
             try RecordCoding.append(version.dot, to: &writer, replicas: replicas)
             for field in version.value { RecordCoding.append(field, to: &writer) }
@@ -192,7 +192,7 @@ final class UnknownFacts {
 
     private func decoded(_ bytes: [UInt8], width: Int) throws -> (fact: Fact, number: Int64?) {
         var reader = ByteReader(bytes)
-        let uid = try reader.identifier(ObjectUID.init(bytes:))
+        let uid = try reader.identifier(ObjectUID.self)
         guard width > 0 else {
             guard let kind = LifeKind(rawValue: try reader.byte()) else {
                 throw SyncError(.badData, "a kept fact has an unknown kind")

@@ -37,6 +37,23 @@ extension Identifier {
     }
 
     package var text: String { Hex.encode(bytes) }
+
+    /// Tables find identifiers by a product with numbers that are drawn anew in each process: as
+    /// well spread as the hash of the standard library, whose rounds cost more than all else that
+    /// a table does for sixteen bytes. Who chooses identifiers cannot choose those that collide.
+    @inlinable
+    public func _rawHashValue(seed: Int) -> Int {
+        let product = (high ^ IdentifierHash.first).multipliedFullWidth(
+            by: low ^ (IdentifierHash.second &+ UInt64(bitPattern: Int64(seed))))
+        return Int(truncatingIfNeeded: product.high ^ product.low)
+    }
+}
+
+/// What the hashes of identifiers are made with.
+@usableFromInline
+package enum IdentifierHash {
+    @usableFromInline static let first = UInt64.random(in: 0 ... .max)
+    @usableFromInline static let second = UInt64.random(in: 0 ... .max)
 }
 
 /// Identifies a store, that is, all its replicas. Made when the first replica was tracked.

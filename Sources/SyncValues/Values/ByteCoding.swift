@@ -113,6 +113,16 @@ package struct ByteReader {
         return bytes[position]
     }
 
+    /// Eight bytes, most significant first.
+    /// - Throws: `badData`.
+    @inlinable package mutating func bigEndian() throws -> UInt64 {
+        guard remaining >= 8 else { throw Self.cutShort }
+        defer { position += 8 }
+        return bytes.withUnsafeBytes {
+            UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+        }
+    }
+
     /// A LEB128 number.
     /// - Throws: `badData`.
     @inlinable package mutating func varint() throws -> UInt64 {
