@@ -35,6 +35,7 @@ ALLOWED = {
     "permissionDenied": "an error of the varlink specification",
     "didTerminate": "NIOAsyncSequenceProducerDelegate",
     "produceMore": "NIOAsyncSequenceProducerDelegate",
+    "_rawHashValue": "the standard library's Hashable",
 }
 
 

@@ -7,6 +7,15 @@ package struct ColumnMask: Hashable, Sendable {
 
     package init(words: [UInt64] = []) { self.words = words }
 
+    /// Those of the words' positions that are below `count`.
+    package init(words: [UInt64], below count: Int) {
+        self.words = words
+        for index in words.indices {
+            let rest = count - index * Self.bitsPerWord
+            if rest < Self.bitsPerWord { self.words[index] &= (1 << UInt64(max(0, rest))) - 1 }
+        }
+    }
+
     /// Every position below `count`.
     package init(all count: Int) {
         words = []

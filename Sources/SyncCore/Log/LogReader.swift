@@ -16,6 +16,14 @@ package final class LogReader {
 
     private static let firstValueColumn: Int32 = 4
 
+    /// Which values of a record are wanted; markers always have theirs.
+    enum Wanted {
+        case all
+        /// Those of the keys that it names.
+        case keys
+        case nothing
+    }
+
     /// - Throws: `refused` when the log is missing.
     package init(_ connection: OpaquePointer, catalog: EntityCatalog) throws {
         statement = try Statement(LogTable.rowsSQL, on: connection)
@@ -46,7 +54,14 @@ package final class LogReader {
 
     /// The next record, or nil at the end.
     /// - Throws: `badData` for an entity that cannot be read; the error of SQLite.
-    package func next() throws -> LogRecord? {
+    package func next() throws -> LogRecord? { try next(.all) }
+
+    /// Whether the next row, if there is one, is not after `seq`.
+    func isNextRow(upTo seq: Int64) -> Bool { hasRow && statement.integer(0) <= seq }
+
+    /// The next record, whose list of values ends after those that are wanted.
+    /// - Throws: as ``next()``.
+    func next(_ wanted: Wanted) throws -> LogRecord? {
         while hasRow {
             let op = statement.integer(1)
             guard op >= 0, let kind = LogKind(rawValue: op & 7), kind != .continued else {
@@ -54,36 +69,42 @@ package final class LogReader {
                 continue
             }
             if kind == .marker, op == 0 {
-                return try record(kind, entity: nil, count: CaptureLayout.valuesPerRow)
+                let count = CaptureLayout.valuesPerRow
+                return try record(kind, entity: nil, count: count, wanted: count)
             }
             guard kind != .marker, let entity = try catalog.entity(op >> 3) else {
                 hasRow = try statement.step()
                 continue
             }
-            return try record(kind, entity: entity, count: entity.layout.valueCount(kind))
+            let count = entity.layout.valueCount(kind)
+            return try record(
+                kind, entity: entity, count: count,
+                wanted: wanted.count(of: count, kind, entity))
         }
         return nil
     }
 
     private func record(
-        _ kind: LogKind, entity: TrackedEntity?, count: Int
+        _ kind: LogKind, entity: TrackedEntity?, count: Int, wanted: Int
     ) throws -> LogRecord {
         let seq = statement.integer(0)
         let m = statement.integer(2)
         let time = statement.isNull(3) ? nil : statement.real(3)
         var values: [Value] = []
-        values.reserveCapacity(count)
+        values.reserveCapacity(wanted)
         var lastSeq = seq
-        appendValues(&values, upTo: count)
+        var passed = CaptureLayout.valuesPerRow
+        appendValues(&values, upTo: wanted)
         hasRow = try statement.step()
-        while values.count < count, hasRow,
+        while passed < count, hasRow,
             statement.integer(1) == LogKind.continued.op(entity?.id ?? 0)
         {
             lastSeq = statement.integer(0)
-            appendValues(&values, upTo: count)
+            passed += CaptureLayout.valuesPerRow
+            appendValues(&values, upTo: wanted)
             hasRow = try statement.step()
         }
-        while values.count < count { values.append(.null) }
+        while values.count < wanted { values.append(.null) }
         return LogRecord(
             seq: seq, lastSeq: lastSeq, kind: kind, m: m, time: time, entity: entity,
             values: values)
@@ -93,6 +114,18 @@ package final class LogReader {
         let end = Int32(min(count - values.count, CaptureLayout.valuesPerRow))
         for index in 0..<max(0, end) {
             values.append(statement.value(Self.firstValueColumn + index))
+        }
+    }
+}
+
+extension LogReader.Wanted {
+    /// How many values of a list are wanted.
+    fileprivate func count(of count: Int, _ kind: LogKind, _ entity: TrackedEntity) -> Int {
+        switch self {
+        case .all: count
+        // A renumbering has two keys: the second one is the end of the list.
+        case .keys: kind == .renumber ? count : min(count, entity.keyCount)
+        case .nothing: 0
         }
     }
 }

@@ -13,7 +13,8 @@ package struct LogRecord {
     package let time: Double?
     /// Nil for markers.
     package let entity: TrackedEntity?
-    /// The value list: as long as the entity's layout says; NULL where rows were missing.
+    /// The value list: as long as the entity's layout says, unless less of it was wanted
+    /// (``LogReader/Wanted``); NULL where rows were missing.
     package let values: [Value]
 
     /// The key: the first values of the list.
@@ -21,14 +22,14 @@ package struct LogRecord {
         ObjectKey(Array(values.prefix(entity.keyCount)))
     }
 
-    /// Updates: the changed columns.
+    /// Updates: the changed columns; bits beyond the last one say nothing.
     package func mask(_ entity: TrackedEntity) -> ColumnMask {
         var words = [UInt64(bitPattern: m)]
         for index in 0..<entity.layout.furtherMasks {
             guard case .integer(let word) = values[entity.keyCount + index] else { continue }
             words.append(UInt64(bitPattern: word))
         }
-        return ColumnMask(words: words)
+        return ColumnMask(words: words, below: entity.columnCount)
     }
 }
 

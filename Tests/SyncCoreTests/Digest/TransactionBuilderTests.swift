@@ -1,3 +1,4 @@
+import SyncTesting
 import Testing
 
 @testable import SyncCore
@@ -331,5 +332,45 @@ import Testing
             "INSERT INTO syncd_log(seq, op, pk) "
                 + "VALUES (1,'junk',1), (2,-5,1), (3,8000,1), (4,NULL,2)", on: log.connection)
         #expect(try log.transactions([Boundary(last: 4, isExact: true)]).isEmpty)
+    }
+
+    @Test func columnsThatATableDoesNotHaveArePassedOver() throws {
+        try log.log(2, .update, m: .integer(1 << 40 | 2), 1, .null, "before")
+        let change = try #require(try log.transactions().first?.changes.first)
+        #expect(change.mask.positions == [1])
+        #expect(change.old == ["before"])
+    }
+
+    /// Every writer of the database can write any row into its log.
+    @Test(arguments: TestSeed.each(of: 1...60))
+    func anyRowsAreRead(seed: TestSeed) throws {
+        var random = seed.random
+        func value() -> Value {
+            [
+                .null, .integer(.random(in: 0...3, using: &random)), "a", .real(0.5),
+                .integer(.random(in: .min ... .max, using: &random)), .blob([0xFF]), .real(1e300),
+            ].randomElement(using: &random) ?? .null
+        }
+        for _ in 0..<Int.random(in: 1..<60, using: &random) {
+            let kind = LogKind(rawValue: .random(in: 0..<8, using: &random)) ?? .update
+            let values = (0..<7).map { _ in value() }
+            try log.log(
+                .random(in: 0...5, using: &random), kind, m: value(), values[0], values[1],
+                values[2], values[3], values[4], values[5], values[6])
+        }
+        for isExact in [true, false] {
+            let boundary = Boundary(last: log.seq, isExact: isExact)
+            let found = try log.transactions([boundary])
+            let catalog = try EntityCatalog(log.connection)
+            for transaction in found {
+                var header = transaction
+                header.unassembled = .init(keepsVanished: !isExact)
+                let reader = try LogReader(log.connection, catalog: catalog)
+                let large = LargeTransaction(header, from: reader)
+                while let slice = try large.nextSlice() {
+                    for change in slice { _ = change.packedData }
+                }
+            }
+        }
     }
 }
