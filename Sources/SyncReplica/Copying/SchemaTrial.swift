@@ -19,7 +19,7 @@ struct SchemaTrial {
         configuration.acceptsDoubleQuotedStringLiterals = true
         queue = try DatabaseQueue(configuration: configuration)
         let kinds: [SchemaObject.Kind] = [.table, .virtualTable, .view, .index, .trigger]
-        isComplete = try queue.inDatabase { database in
+        isComplete = queue.inDatabase { database in
             var isComplete = true
             for object in kinds.flatMap({ kind in content.objects.filter { $0.kind == kind } }) {
                 do { try database.execute(sql: object.sql) } catch { isComplete = false }

@@ -47,12 +47,10 @@ struct OutgoingBatches {
         let collected = try storage.history.settings.vector(.collected)
         let isWhole = !since.covers(collected)
         let since = isWhole ? VersionVector() : since
-        var parts = OutgoingParts(
-            storage, since: since, factsMax: factsMax, rowBytesMax: rowBytesMax,
-            memoryMax: memoryMax)
-        if let first = try storage.headers.firstPlace(lackingTo: since) {
-            try parts.collect(after: isWhole ? 0 : first - 1)
-        }
+        let first = try storage.headers.firstPlace(lackingTo: since)
+        let parts = try OutgoingParts.collected(
+            storage, since: since, after: first.map { isWhole ? 0 : $0 - 1 }, factsMax: factsMax,
+            rowBytesMax: rowBytesMax, memoryMax: memoryMax)
         var extraction = OutgoingExtraction(parts, of: storage)
         let ranges =
             isWhole

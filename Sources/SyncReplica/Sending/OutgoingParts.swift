@@ -2,8 +2,9 @@ import SyncMerge
 import SyncStorage
 import SyncValues
 
-/// Takes apart what a replica lacks: one pass over the records with large values, one over the
-/// transactions, then one over the records of the objects that they wrote.
+/// Takes apart what a replica lacks: one pass over the transactions, then one over the records of
+/// the objects that they wrote. Lists of changes do not say how large a value is: where the second
+/// pass meets a large one it begins again, after one that weighs them.
 ///
 /// Memory does not grow with the rows: transactions and records go to ``ScratchStreams``. What does
 /// grow: a few numbers for each part and for each transaction with large values, and facts that are
@@ -30,6 +31,8 @@ struct OutgoingParts {
     private let since: VersionVector
     private let weightMax: Int
     private let rowBytesMax: Int
+    /// Whether ``large`` is known.
+    private let isWeighed: Bool
     private var isPlaced: Set<Int64> = []
     private var writer = OutgoingPart.TransactionWriter()
     private var head = ByteWriter()
@@ -44,14 +47,38 @@ struct OutgoingParts {
         let part: Int
     }
 
+    /// A fact of ``largeBytes`` was met, and the weights are not known.
+    private struct LargeFact: Error {}
+
+    /// The parts of what was merged after a position and `since` does not cover.
     /// - Parameters:
+    ///   - place: the position; nil: nothing is lacking.
     ///   - factsMax: facts in one batch.
     ///   - rowBytesMax: bytes of one row.
     ///   - memoryMax: bytes of transactions and records in memory.
-    init(
+    /// - Throws: SQLite errors; `corrupt`, `badData` for rows that cannot be read; `diskFull`.
+    /// - Complexity: O(lacking transactions, and the objects that they wrote)
+    static func collected(
+        _ storage: ReplicaStorage, since: VersionVector, after place: Int64?, factsMax: Int,
+        rowBytesMax: Int, memoryMax: Int
+    ) throws -> OutgoingParts {
+        func collected(isWeighed: Bool) throws -> OutgoingParts {
+            var parts = OutgoingParts(
+                storage, since: since, factsMax: factsMax, rowBytesMax: rowBytesMax,
+                memoryMax: memoryMax, isWeighed: isWeighed)
+            if let place { try parts.collect(after: place) }
+            return parts
+        }
+        do { return try collected(isWeighed: false) } catch is LargeFact {
+            return try collected(isWeighed: true)
+        }
+    }
+
+    private init(
         _ storage: ReplicaStorage, since: VersionVector, factsMax: Int, rowBytesMax: Int,
-        memoryMax: Int
+        memoryMax: Int, isWeighed: Bool
     ) {
+        self.isWeighed = isWeighed
         content = ScratchStreams(memoryMax: memoryMax)
         self.storage = storage
         self.since = since
@@ -60,11 +87,8 @@ struct OutgoingParts {
         described = DescribedEntities(storage.schema.merge.batchEntities)
     }
 
-    /// Collects what was merged after a position and `since` does not cover.
-    /// - Throws: SQLite errors; `corrupt`, `badData` for rows that cannot be read; `diskFull`.
-    /// - Complexity: O(lacking transactions, and the objects that they wrote)
-    mutating func collect(after place: Int64) throws {
-        try weighLarge(after: place)
+    private mutating func collect(after place: Int64) throws {
+        if isWeighed { try weighLarge(after: place) }
         try collectTransactions(after: place)
         try collectUnknown()
         try collectRecords(after: place)
@@ -100,7 +124,6 @@ struct OutgoingParts {
         }
     }
 
-    /// Lists say what changed, and not how large it is now.
     private mutating func weighLarge(after place: Int64) throws {
         let widths = storage.schema.merge.entities.map { $0.cells.map(\.count) }
         var record = OutgoingRecord()
@@ -197,6 +220,7 @@ struct OutgoingParts {
                 let part = finder.part(of: fact.name)
                 owners.append(part)
                 guard let part else { continue }
+                guard isWeighed || fact.bytes.count < Self.largeBytes else { throw LargeFact() }
                 parts[part].factCount += 1
                 if !found.contains(part) { found.append(part) }
             }
