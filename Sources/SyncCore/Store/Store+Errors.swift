@@ -29,7 +29,7 @@ extension Store {
     package static func explained(
         _ error: any Error, path: String, operation: String, openedAs file: FileIdentity? = nil
     ) -> any Error {
-        guard var error = SyncError(wrapping: error) else { return error }
+        guard var error = damage(error) ?? SyncError(wrapping: error) else { return error }
         // A statement on a table that was dropped under an open store.
         if error.code == .refused, let cause = damage(at: path, openedAs: file) { error = cause }
         if error.path == nil { error.path = path }
@@ -39,6 +39,14 @@ extension Store {
                 "Make the file, its folder and its -wal and -shm files writable: ls -l DB*"
         }
         return error
+    }
+
+    /// What is kept as JSON in the tables of the record cannot be read.
+    private static func damage(_ error: any Error) -> SyncError? {
+        guard let error = error as? DecodingError else { return nil }
+        return SyncError(
+            .corrupt, "a setting in one of the tables syncd_… is not as it was written: \(error)",
+            hint: Metadata.startOverHint)
     }
 
     /// Why a store that was open cannot be used any more; nil when it is whole.

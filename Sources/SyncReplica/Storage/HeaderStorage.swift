@@ -106,7 +106,15 @@ final class HeaderStorage {
     /// The position of the newest transaction; 0 when there is none.
     func newestPlace() throws -> Int64 {
         defer { greatestPlace.reset() }
-        return try greatestPlace.step() ? greatestPlace.integer(0) : 0
+        let place = try greatestPlace.step() ? greatestPlace.integer(0) : 0
+        guard 0...Metadata.positionMax ~= place else { throw Self.damaged("position \(place)") }
+        return place
+    }
+
+    private static func damaged(_ what: String) -> SyncError {
+        SyncError(
+            .corrupt, "the table syncd_header has a transaction with \(what)",
+            hint: Metadata.startOverHint)
     }
 
     /// All headers, in the merge order.
@@ -200,9 +208,14 @@ final class HeaderStorage {
 
     private func header(_ row: Statement) throws -> TransactionHeader {
         let replica = try replicas.name(of: row.integer(Column.replica))
-        let dot = Dot(replica, row.integer(Column.number))
+        let (number, previous) = (row.integer(Column.number), row.integer(Column.previous))
+        let dot = Dot(replica, number)
         var seen = try run(row.integer(Column.run))
-        seen.advance(to: Dot(replica, row.integer(Column.previous)))
+        seen.advance(to: Dot(replica, previous))
+        // A run has the other replicas alone.
+        guard 1...Metadata.positionMax ~= number, previous >= 0, seen[replica] <= number else {
+            throw Self.damaged("number \(number) after \(seen[replica])")
+        }
         let time = HybridTime(rawValue: UInt64(bitPattern: row.integer(Column.time)))
         return TransactionHeader(dot, time: time, seen: seen)
     }

@@ -22,15 +22,21 @@ final class ReplicaNames {
     }
 
     /// Reads the table again: after a rollback, and when another connection may have written it.
-    /// - Throws: SQLite errors.
+    /// - Throws: SQLite errors; `corrupt` for a number below 1.
     /// - Complexity: O(replicas)
     func reload() throws {
         numbers = [:]
         names = [:]
         while try select.step() {
             guard let replica = ReplicaID(bytes: select.blob(1) ?? []) else { continue }
-            numbers[replica] = select.integer(0)
-            names[select.integer(0)] = replica
+            let number = select.integer(0)
+            guard number > 0 else {
+                throw SyncError(
+                    .corrupt, "the table syncd_replica has a replica with number \(number)",
+                    hint: Metadata.startOverHint)
+            }
+            numbers[replica] = number
+            names[number] = replica
         }
     }
 

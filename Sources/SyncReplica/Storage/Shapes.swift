@@ -39,6 +39,7 @@ final class Shapes {
             let isKnown = try select.step()
             let (number, stored) = (select.integer(0), select.text(1))
             select.reset()
+            if isKnown { try Self.check(number) }
             if isKnown, stored == text {
                 numbers.append(number)
                 continue
@@ -98,6 +99,7 @@ final class Shapes {
         find.bind(name, at: 1)
         defer { find.reset() }
         guard try find.step() else { return nil }
+        try Self.check(find.integer(0))
         return (find.integer(0), try Self.cells(find.text(1)))
     }
 
@@ -115,6 +117,15 @@ final class Shapes {
 
     private static func cells(_ text: String?) throws -> [[String]] {
         try JSONDecoder().decode([[String]].self, from: Data((text ?? "[]").utf8))
+    }
+
+    /// Lists of changes have it with two bits more.
+    private static func check(_ number: Int64) throws {
+        guard 1...Int64.max >> 2 ~= number else {
+            throw SyncError(
+                .corrupt, "the table syncd_shape has an entity with number \(number)",
+                hint: Metadata.startOverHint)
+        }
     }
 
     /// The entity of a number; nil when its table does not exist.
