@@ -44,7 +44,8 @@ struct BatchMerge {
         let proofs = try SignedMerging(batch, merged: merged, in: transaction)
             .verify(after: proved)
         proved = proofs.links
-        try storage.schemas.note(batch.schemas, own: transaction.identity.replica)
+        try storage.schemas.note(
+            Self.statements(of: batch, after: merged), own: transaction.identity.replica)
         let fresh = batch.transactions.filter { !merged.covers($0.header.dot) }
         let gaps = SnapshotGaps(of: batch, merged: merged, in: transaction)
         var doubts = SnapshotDoubts(about: batch, in: transaction)
@@ -84,6 +85,16 @@ struct BatchMerge {
         try ReplicaNaming(transaction).adopt(batch.replicaNames)
         try SumKeeping(storage, identity: transaction.identity).note(goal: batch.likelyGoal)
         return true
+    }
+
+    /// What a batch states of schemas, without what is ahead of its transaction: the first batch of
+    /// a snapshot has the newest of all, for a new replica to begin with. A statement says what its
+    /// replica had seen by its transaction, with which it comes again.
+    private static func statements(
+        of batch: Batch, after merged: VersionVector
+    ) -> [SchemaRecord] {
+        if merged.isEmpty { return batch.schemas }
+        return batch.schemas.filter { merged.covers($0.dot) || batch.upTo.covers($0.dot) }
     }
 
     private func append(_ fresh: [Batch.Transaction], _ changes: ArrivingChanges) throws {

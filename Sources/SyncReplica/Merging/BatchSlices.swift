@@ -67,7 +67,11 @@ struct BatchSlices {
         if end == counts.count { vector.join(batch.upTo) }
         slice.upTo = vector
         slice.proofs = proofs(after: end)
-        if start > 0 { slice.schemas = [] }
+        if start > 0 {
+            slice.schemas = slice.schemas.filter {
+                !slice.from.covers($0.dot) && slice.upTo.covers($0.dot)
+            }
+        }
         start = end
         return slice
     }

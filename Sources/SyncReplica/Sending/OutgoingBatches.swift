@@ -84,7 +84,9 @@ struct OutgoingBatches {
             entities: entities, transactions: [], facts: [])
         batch.names = names
         batch.extras.policies = policies
-        batch.schemas = from.isEmpty ? schemas : statements(from: from, upTo: upTo)
+        batch.schemas = statements(from: from, upTo: upTo)
+        // A new replica begins with the newest, whatever else of them it has yet.
+        if from.isEmpty { batch.schemas += schemas.filter { !batch.schemas.contains($0) } }
         if from.isEmpty || !batch.schemas.isEmpty { batch.extras.schema = schema }
         return batch
     }

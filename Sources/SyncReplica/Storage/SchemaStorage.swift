@@ -79,12 +79,14 @@ struct SchemaStorage {
     /// - Throws: SQLite errors.
     func note(_ records: [SchemaRecord], own: ReplicaID) throws {
         guard !records.isEmpty else { return }
-        let known = try all()
+        var known = try all()
         let newest = known.map(\.revision).max() ?? 0
         for record in records
         where record.dot.replica != own && record.revision - newest <= Self.revisionStepMax {
-            let former = known.first { $0.dot.replica == record.dot.replica }
-            if former.map({ $0.isOlder(than: record) }) ?? true { try write(record) }
+            let place = known.firstIndex { $0.dot.replica == record.dot.replica }
+            guard place.map({ known[$0].isOlder(than: record) }) ?? true else { continue }
+            try write(record)
+            if let place { known[place] = record } else { known.append(record) }
         }
     }
 
