@@ -53,6 +53,32 @@ extension SchemaContent {
         return joined
     }
 
+    /// This schema, put together of others, with what these know of dropped columns: the names of a
+    /// table are those of one of them, which may never have had a column that another one dropped.
+    /// - Complexity: O(bytes of the schemas)
+    func knowingDrops(of others: [SchemaContent]) -> SchemaContent {
+        guard names != nil else { return self }
+        var knowing = self
+        for object in objects where object.kind == .table && object.isTracked {
+            var own = names(of: object)
+            let dropped = others.flatMap { $0.columns(droppedFrom: own.entity) }
+                .filter { !own.knows($0) }
+            guard !dropped.isEmpty, let text = TableText(object.sql) else { continue }
+            let present = Set(text.columns.map { SQLName.folded(own.identity(of: $0)) })
+            for column in dropped where !present.contains(SQLName.folded(column)) {
+                own.columns[column] = .some(nil)
+            }
+            knowing.names?.removeAll { SQLName.isEqual($0.entity, to: own.entity) }
+            knowing.names?.append(own)
+        }
+        return knowing
+    }
+
+    private func columns(droppedFrom entity: String) -> [String] {
+        let named = names?.first { SQLName.isEqual($0.entity, to: entity) }
+        return (named?.columns ?? [:]).filter { $0.value == nil }.keys.sorted()
+    }
+
     /// What facts call a table and its columns, where that is not their name.
     func names(of table: SchemaObject) -> EntityNames {
         let named = names?.first { item in

@@ -12,6 +12,7 @@ extension SchemaContent {
         let changed = Set(changed(since: base))
         let own = joined(with: theirs) { changed.contains($0) }
         return own.merged(with: theirs, since: base).translated(from: own, theirs)
+            .knowingDrops(of: [self, theirs])
     }
 
     /// This schema and an older one that was stated at the same time, as one.
@@ -24,5 +25,6 @@ extension SchemaContent {
             changed.contains($0) && others.contains(SQLName.folded($0.name))
         }
         return older.merged(under: newer, since: base).translated(from: older, newer)
+            .knowingDrops(of: [older, newer])
     }
 }
