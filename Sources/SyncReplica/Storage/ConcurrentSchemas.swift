@@ -1,4 +1,5 @@
 import SyncMerge
+import SyncStorage
 import SyncValues
 
 /// The schema of the store: the newest one that a replica stated, with what others have changed at
@@ -25,20 +26,29 @@ struct ConcurrentSchemas {
     func newest(isNew: Bool = false) throws -> SchemaRecord? {
         let known = try schemas.all()
         guard var newest = known.newest else { return nil }
+        var joined = [newest]
         for record in try Self.heads(of: known, isKnown: isKnown(_:to:)).reversed() {
-            let base = try isNew ? [:] : self.base(of: record, newest, among: known) ?? [:]
+            let base = try isNew ? [:] : self.base(of: record, joined, among: known) ?? [:]
+            joined.append(record)
             newest.content = newest.content.stated(over: record.content, since: base)
         }
         return newest
     }
 
-    /// Whether another one of the same time as the newest one has a name that this does not have.
+    /// Whether another one of the same time as the newest one has given something a name that this
+    /// does not have. In a table that it has not changed it has the names of before.
     /// - Parameter newest: as ``newest(isNew:)`` has it.
     /// - Throws: SQLite errors; as ``SchemaStorage/all()``.
     /// - Complexity: O(bytes of the schemas)
     func haveOtherNames(than newest: SchemaContent) throws -> Bool {
-        try Self.heads(of: try schemas.all(), isKnown: isKnown(_:to:)).contains {
-            !$0.content.renamed.isSubset(of: newest.renamed)
+        let known = try schemas.all()
+        guard let last = known.newest else { return false }
+        let heads = try Self.heads(of: known, isKnown: isKnown(_:to:))
+        return try heads.contains { record in
+            if record.content.renamed().isSubset(of: newest.renamed()) { return false }
+            let others = [last] + heads.filter { $0.dot != record.dot }
+            let base = try base(of: record, others, among: known) ?? [:]
+            return !record.content.renamed(since: base).isSubset(of: newest.renamed())
         }
     }
 
@@ -108,48 +118,62 @@ struct ConcurrentSchemas {
         }
     }
 
-    /// The marks of what the replicas of two statements had both seen; nil: nothing that is kept.
+    /// The marks of what the replica of a statement had seen and one of the replicas of others had
+    /// seen, too; nil: nothing that is kept.
     private func base(
-        of first: SchemaRecord, _ second: SchemaRecord, among known: [SchemaRecord]
+        of record: SchemaRecord, _ others: [SchemaRecord], among known: [SchemaRecord]
     ) throws -> SchemaMarks? {
         let former = try schemas.former().compactMap { former in
             former.dot.map { Stated($0, revision: former.revision, marks: former.marks) }
         }
-        let present = known.filter { $0 != first && $0.dot != second.dot }.map {
-            Stated($0.dot, revision: $0.revision, marks: $0.content.marks)
-        }
-        return try base(of: Stated(first), Stated(second), among: former + present)
+        let present = known.filter { one in
+            one.dot != record.dot && !others.contains { $0.dot == one.dot }
+        }.map { Stated($0.dot, revision: $0.revision, marks: $0.content.marks) }
+        return try base(of: Stated(record), others.map { Stated($0) }, among: former + present)
     }
 
-    /// Of what both had seen, the newest statement; of several of the same time what they say
-    /// together, since what the two of them had seen: what one of those says and another one does
-    /// not know yet was not dropped.
+    /// Of what both sides had seen, the newest statement; of several of the same time what they say
+    /// together, since what each of them and those before it had seen: what one of those says and
+    /// another one does not know yet was not dropped.
+    ///
+    /// Several statements that were put together know what each of them knew. By what one of them
+    /// had seen with the next one alone, what another one has dropped would be new.
     private func base(
-        of first: Stated, _ second: Stated, among all: [Stated]
+        of statement: Stated, _ others: [Stated], among all: [Stated]
     ) throws -> SchemaMarks? {
-        let seen = try all.filter {
-            try !$0.isSame(as: first) && !$0.isSame(as: second) && isKnown($0, to: first)
-                && isKnown($0, to: second)
+        let seen = try all.filter { one in
+            if one.isSame(as: statement) || others.contains(where: one.isSame(as:)) { return false }
+            guard try isKnown(one, to: statement) else { return false }
+            return try others.contains { try isKnown(one, to: $0) }
         }
         let last = try seen.filter { one in
             try !seen.contains { try !$0.isSame(as: one) && isKnown(one, to: $0) }
         }.sorted { Stated.isOlder($1, $0) }
         guard let newest = last.first else { return seen.max(by: Stated.isOlder)?.marks }
-        return try last.dropFirst().reduce(into: newest.marks) { marks, other in
-            let before = try base(of: newest, other, among: seen) ?? [:]
+        var marks = newest.marks
+        for (place, other) in last.enumerated().dropFirst() {
+            let before = try base(of: other, Array(last[..<place]), among: seen) ?? [:]
             for key in Set(marks.keys).union(other.marks.keys)
             where marks[key] == before[key] {
                 marks[key] = other.marks[key]
             }
         }
+        return marks
     }
 }
 
 extension SchemaContent {
     /// Each name that is not the identity of what has it: entity, column or nothing, and name.
-    fileprivate var renamed: Set<[String]> {
+    /// - Parameter base: the marks of a schema: tables that are as there are left out; nil: none is.
+    fileprivate func renamed(since base: SchemaMarks? = nil) -> Set<[String]> {
+        var kept: Set<String> = []
+        if let base {
+            let edited = Set(self.changed(since: base))
+            kept = Set(objects.filter { !edited.contains($0) }.map { SQLName.folded($0.name) })
+        }
         var renamed: Set<[String]> = []
         for entity in names ?? [] {
+            if let name = entity.name, kept.contains(SQLName.folded(name)) { continue }
             if let name = entity.name, name != entity.entity {
                 renamed.insert([entity.entity, "", name])
             }
