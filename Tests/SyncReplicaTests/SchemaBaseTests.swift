@@ -36,6 +36,12 @@ struct SchemaBaseTests {
         _ = try store.replica.vector
     }
 
+    private func apply(_ store: TestStore) throws {
+        let comparison = try #require(try store.replica.compareSchema())
+        #expect(try StoreReplica.applySchema(comparison, at: store.path).isEmpty)
+        _ = try store.replica.vector
+    }
+
     private func expect(
         _ names: Set<String>, at stores: TestStore..., location: SourceLocation = #_sourceLocation
     ) throws {
@@ -84,9 +90,7 @@ struct SchemaBaseTests {
         for batch in fromA { #expect(try b.replica.merge(batch)) }
         for batch in fromB { #expect(try a.replica.merge(batch)) }
         try expect(["item", "more", "last", "v"], at: a, b)
-        let comparison = try #require(try a.replica.compareSchema())
-        #expect(try StoreReplica.applySchema(comparison, at: a.path).isEmpty)
-        _ = try a.replica.vector
+        try apply(a)
         try state(a, "DROP VIEW v; CREATE INDEX ix ON item(name)")
         try expect(["item", "more", "last", "ix"], at: a)
         try TestStore.sync(a, b, c)
@@ -122,9 +126,7 @@ struct SchemaBaseTests {
         try state(b, "CREATE VIEW v AS SELECT 1 AS x")
         try TestStore.sync(a, b, c)
         try state(b, "CREATE INDEX ix ON item(name)")
-        let comparison = try #require(try c.replica.compareSchema())
-        #expect(try StoreReplica.applySchema(comparison, at: c.path).isEmpty)
-        _ = try c.replica.vector
+        try apply(c)
         try state(c, "CREATE INDEX ix ON item(name)")
         try state(c, "DROP VIEW v")
         try TestStore.sync(a, b, c)
@@ -147,6 +149,72 @@ struct SchemaBaseTests {
             let content = try #require(try store.replica.storeSchema()).content
             #expect(content.hasDropped("old", of: "item"))
             #expect(try store.replica.waiting.allSatisfy(\.isSettled))
+        }
+    }
+
+    /// The first batch of a snapshot has the newest statement of each replica, for a new one.
+    @Test("a statement that is ahead of its transaction says nothing of what its replica had seen")
+    func statementAhead() throws {
+        try state(b, "INSERT INTO item VALUES (2, 'y'); CREATE TABLE more(id INTEGER PRIMARY KEY)")
+        try c.pull(from: b)
+        try state(b, "CREATE VIEW v AS SELECT 1 AS x")
+        for name in ["i1", "i2", "i3"] { try state(a, "CREATE INDEX \(name) ON item(name)") }
+        let snapshot = try a.replica.batches(since: VersionVector(), factsMax: 1)
+        #expect(snapshot.count > 1)
+        #expect(try b.replica.merge(snapshot[0]))
+        _ = try b.replica.batches(since: VersionVector())
+        try expect(["item", "more", "v"], at: b)
+        for batch in snapshot { #expect(try b.replica.merge(batch)) }
+        try expect(["item", "more", "v", "i1", "i2", "i3"], at: b)
+        try TestStore.sync(a, b, c)
+        try expect(["item", "more", "v", "i1", "i2", "i3"], at: a, b, c)
+    }
+
+    /// Else the values of the column would wait for it, for good.
+    @Test("a replica that renames a table without a column knows that another one had dropped it")
+    func droppedBeforeARename() throws {
+        try state(a, "ALTER TABLE item ADD COLUMN old TEXT; UPDATE item SET old = 'o'")
+        try Store.alter(a.path, running: "ALTER TABLE item DROP COLUMN old")
+        _ = try a.replica.vector
+        try TestStore.sync(a, b, c)
+        try state(b, "ALTER TABLE item RENAME TO things")
+        try TestStore.sync(a, b, c)
+        try expect(["things"], at: a, b, c)
+        for store in [a, b, c] {
+            let content = try #require(try store.replica.storeSchema()).content
+            #expect(content.hasDropped("old", of: "item"))
+            #expect(try store.replica.waiting.allSatisfy(\.isSettled))
+        }
+    }
+
+    /// By what each of the others had seen with the newest one alone, the index would be new.
+    @Test("what one of three dropped that another one of them has kept stays dropped")
+    func droppedByOneOfThree() throws {
+        try state(a, "CREATE INDEX ix ON item(name)")
+        try c.pull(from: a)
+        try state(c, "CREATE VIEW w AS SELECT 1 AS x")
+        try Store.alter(a.path, running: "DROP INDEX ix")
+        _ = try a.replica.vector
+        for name in ["v1", "v2", "v3"] { try state(b, "CREATE VIEW \(name) AS SELECT 1 AS x") }
+        try c.pull(from: a)
+        try c.pull(from: b)
+        try expect(["item", "w", "v1", "v2", "v3"], at: c)
+        try TestStore.sync(a, b, c)
+        try expect(["item", "w", "v1", "v2", "v3"], at: a, b, c)
+    }
+
+    /// Else its replica would be told that it named the table at the same time.
+    @Test("a name that a table had before is no name that another replica has given it")
+    func nameOfBefore() throws {
+        try state(a, "ALTER TABLE item RENAME TO things")
+        try TestStore.sync(a, b, c)
+        for store in [b, c] { try apply(store) }
+        try state(b, "CREATE VIEW v AS SELECT 1 AS x")
+        try state(a, "ALTER TABLE things RENAME TO goods; CREATE VIEW w AS SELECT 1 AS x")
+        try TestStore.sync(a, b, c)
+        for store in [b, c] { try apply(store) }
+        for store in [a, b, c] {
+            #expect(try store.rows("SELECT name FROM goods") == [[.text("x")]])
         }
     }
 }
