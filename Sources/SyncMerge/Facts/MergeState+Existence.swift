@@ -44,12 +44,7 @@ extension MergeState {
     /// default, and where someone did, the other cell tells it.
     func isAttributedDefault(_ version: Version, cell: Int, of record: ObjectRecord) -> Bool {
         if version.isUnwritten { return true }
-        let entity = schema.entities[record.entity]
-        guard
-            zip(entity.cells[cell], version.value).allSatisfy({ column, field in
-                field == .value(entity.columns[column].defaultValue)
-            })
-        else { return false }
+        guard isDefault(version, of: cell, in: record) else { return false }
         let isInserted = record.life.contains {
             $0.kind == .created && $0.incarnation == version.incarnation
         }
@@ -59,6 +54,34 @@ extension MergeState {
                     && record.cells[other].contains {
                         $0.dot == version.dot && $0.incarnation == version.incarnation
                     }
+            }
+    }
+
+    private func isDefault(_ version: Version, of cell: Int, in record: ObjectRecord) -> Bool {
+        let entity = schema.entities[record.entity]
+        return zip(entity.cells[cell], version.value).allSatisfy { column, field in
+            field == .value(entity.columns[column].defaultValue)
+        }
+    }
+
+    /// Whether a version may be the default of an added column that is attributed to an insert of
+    /// which nothing else is left: a replica without the column has seen the insert, and kept the
+    /// row or stated it again. A replica that adds the column after that has no such version. Where
+    /// someone wrote the default alone, one who saw it kept the row and said nothing of it.
+    func isDefaultOfFormerInsert(_ version: Version, cell: Int, of record: ObjectRecord) -> Bool {
+        let isOverwritten = record.life.contains { life in
+            life.kind != .deleted && life.incarnation >= version.incarnation
+                && isSeen(version.dot, by: life.dot)
+        }
+        let isInserted = record.life.contains {
+            $0.kind == .created && $0.dot == version.dot && $0.incarnation == version.incarnation
+        }
+        return isOverwritten && !isInserted
+            && record.cells.indices.allSatisfy { other in
+                record.cells[other].allSatisfy {
+                    $0.dot != version.dot || $0.incarnation != version.incarnation
+                        || isDefault($0, of: other, in: record)
+                }
             }
     }
 

@@ -127,7 +127,7 @@ package struct View: Sendable {
 
     /// Every maximal fact that is not shown, and that no delete had seen, is an open conflict; not
     /// one with the value that is shown anyway, and not the default of a column that was added when
-    /// the row was not there any more.
+    /// the row, or its insert, was not there any more.
     private mutating func findConflicts(in state: MergeState) {
         for (uid, record) in state.objects {
             let row = shownAs[uid].flatMap { rows[$0] }
@@ -143,6 +143,7 @@ package struct View: Sendable {
                     {
                         continue
                     }
+                    if state.isDefaultOfFormerInsert(version, cell: cell, of: record) { continue }
                     let value = state.literal(version)
                     if shows(value, cell: cell, of: uid, schema: state.schema) { continue }
                     let reason: ConflictReason =

@@ -630,6 +630,21 @@ def attributed(o, ent, n, dot, i, value):
     return any(m != n and dot in reg and reg[dot][0] == i for m, reg in enumerate(o.cells))
 
 
+def former(base, o, ent, dot, i):
+    """Whether a version may be the default of an added column that is attributed to an insert of
+    which nothing else is left: a replica without the column had seen it and kept the row."""
+    if (dot, "C", i) in o.life:
+        return False
+    if not any(k != "D" and inc >= i and base.seen_by(dot, d) for d, k, inc in o.life):
+        return False
+    return all(
+        v == ent.defaults.get(c)
+        for m, reg in enumerate(o.cells)
+        if dot in reg and reg[dot][0] == i
+        for c, v in zip(ent.cells[m], reg[dot][1])
+    )
+
+
 def record(base, groups, V):
     """Every maximal fact that is not shown, and that no delete had seen, goes to the conflict log;
     not one that says what is shown anyway, and not the default of an added column."""
@@ -645,6 +660,8 @@ def record(base, groups, V):
                     if m not in V.where or i < inc:
                         if attributed(o, g.ent, n, dot, i, v):
                             continue
+                    if former(base, o, g.ent, dot, i):
+                        continue
                     why = (
                         "older incarnation" if i < inc else "hidden" if m not in V.where else "lost"
                     )

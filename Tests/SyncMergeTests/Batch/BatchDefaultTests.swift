@@ -148,4 +148,39 @@ struct BatchDefaultTests {
             #expect(row.fields.contains(.value("x")))
         }
     }
+
+    /// A replica that adds the column after the row was stated again has no such version.
+    @Test("the default of an insert that was stated again without the column is no conflict")
+    func statedAgain() {
+        let (insert, other, edit) = (Dot(.random(), 1), Dot(.random(), 1), Dot(.random(), 1))
+        func conflicts(_ added: [Dot: String?], isSeen: Bool = true) -> Set<Dot> {
+            var record = ObjectRecord(entity: 0, cellCount: 3)
+            record.life = [
+                Life(other, kind: .created, incarnation: 1),
+                Life(dot, kind: .revived, incarnation: 1),
+            ]
+            let written = [dot, other].map {
+                Version($0, incarnation: 1, value: [.value("a")])
+            }
+            let versions = added.map { dot, text in
+                Version(dot, incarnation: 1, value: [.value(text.map(Value.text) ?? .null)])
+            }
+            record.cells = [written, written, versions]
+            var seen = VersionVector()
+            if isSeen { seen.advance(to: insert) }
+            let headers = [insert, other, edit, dot].map { item in
+                TransactionHeader(
+                    item, time: HybridTime(rawValue: item == edit ? 9 : 1),
+                    seen: item == dot ? seen : VersionVector())
+            }
+            let state = MergeState(
+                schema: schema, vector: VersionVector(), headers: headers, objects: [uid: record],
+                aliases: [:])
+            return Set(View(state).conflicts.keys.map(\.dot))
+        }
+        #expect(conflicts([other: nil, edit: "x"]) == [other])
+        #expect(conflicts([insert: nil, other: nil, edit: "x"]) == [other])
+        #expect(conflicts([insert: "y", other: nil, edit: "x"]) == [insert, other])
+        #expect(conflicts([insert: nil, edit: "x"], isSeen: false) == [insert])
+    }
 }
