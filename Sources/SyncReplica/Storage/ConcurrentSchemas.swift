@@ -164,7 +164,7 @@ struct ConcurrentSchemas {
 
 extension SchemaContent {
     /// Each name that is not the identity of what has it: entity, column or nothing, and name.
-    /// - Parameter base: the marks of a schema: tables that are as there are left out; nil: none is.
+    /// - Parameter base: the marks of a schema: tables that are as there are left out; nil: none.
     fileprivate func renamed(since base: SchemaMarks? = nil) -> Set<[String]> {
         var kept: Set<String> = []
         if let base {
