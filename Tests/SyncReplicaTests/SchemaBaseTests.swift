@@ -42,6 +42,18 @@ struct SchemaBaseTests {
         _ = try store.replica.vector
     }
 
+    /// All three know it, and nothing waits for it.
+    private func expectDropped(
+        _ column: String, of table: String, location: SourceLocation = #_sourceLocation
+    ) throws {
+        for store in [a, b, c] {
+            let content = try #require(try store.replica.storeSchema()).content
+            #expect(content.hasDropped(column, of: table), sourceLocation: location)
+            let isSettled = try store.replica.waiting.allSatisfy(\.isSettled)
+            #expect(isSettled, sourceLocation: location)
+        }
+    }
+
     private func expect(
         _ names: Set<String>, at stores: TestStore..., location: SourceLocation = #_sourceLocation
     ) throws {
@@ -145,11 +157,7 @@ struct SchemaBaseTests {
         }
         try TestStore.sync(a, b, c)
         try TestStore.sync(c, b, a)
-        for store in [a, b, c] {
-            let content = try #require(try store.replica.storeSchema()).content
-            #expect(content.hasDropped("old", of: "item"))
-            #expect(try store.replica.waiting.allSatisfy(\.isSettled))
-        }
+        try expectDropped("old", of: "item")
     }
 
     /// The first batch of a snapshot has the newest statement of each replica, for a new one.
@@ -180,11 +188,7 @@ struct SchemaBaseTests {
         try state(b, "ALTER TABLE item RENAME TO things")
         try TestStore.sync(a, b, c)
         try expect(["things"], at: a, b, c)
-        for store in [a, b, c] {
-            let content = try #require(try store.replica.storeSchema()).content
-            #expect(content.hasDropped("old", of: "item"))
-            #expect(try store.replica.waiting.allSatisfy(\.isSettled))
-        }
+        try expectDropped("old", of: "item")
     }
 
     /// By what each of the others had seen with the newest one alone, the index would be new.

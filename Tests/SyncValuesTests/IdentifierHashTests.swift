@@ -24,10 +24,10 @@ struct IdentifierHashTests {
         }
         var buckets = [Int](repeating: 0, count: count)
         for name in names { buckets[name._rawHashValue(seed: 0) & (count - 1)] += 1 }
-        // Of as many balls as boxes 37 % of the boxes stay empty; some have 7 or 8.
+        // Of as many balls as boxes 36.8 % of the boxes stay empty, give or take 0.2; some have 8.
         let empty = Double(buckets.count { $0 == 0 }) / Double(count)
-        #expect(empty > 0.3 && empty < 0.45)
-        #expect((buckets.max() ?? 0) < 20)
+        #expect(empty > 0.34 && empty < 0.4)
+        #expect((buckets.max() ?? 0) < 16)
     }
 
     @Test("another table has another order")

@@ -63,7 +63,7 @@ final class LargeTransaction {
     private func count() throws {
         try reader.seek(after: position, upTo: header.number)
         for _ in 0..<Self.stepRowsMax {
-            guard let record = try reader.next(.keys) else {
+            guard let record = try reader.next() else {
                 census.finish()
                 return begin(.singles)
             }
@@ -79,14 +79,13 @@ final class LargeTransaction {
 
     private func assembleSingles() throws -> [NetChange] {
         var builder = makeBuilder()
-        var changes: [NetChange] = []
         var places: [Int64: PassingDeletes.Place] = [:]
         var bytes = 0
         try reader.seek(after: position, upTo: header.number)
         for _ in 0..<Self.stepRowsMax {
-            guard builder.draftCount + changes.count < Self.sliceChangesMax,
-                bytes < Self.sliceBytesMax
-            else { break }
+            guard builder.draftCount < Self.sliceChangesMax, bytes < Self.sliceBytesMax else {
+                break
+            }
             guard let record = try reader.next() else {
                 begin(.groups)
                 break
@@ -97,14 +96,10 @@ final class LargeTransaction {
             // Kind 6 is a part of its delete.
             guard record.kind != .deleting, !census.isShared(record) else { continue }
             bytes += record.valueBytes
-            if !keepsVanished, let change = NetChange(ofOnly: record, of: entity) {
-                changes.append(change)
-                continue
-            }
             builder.append(record)
             places[record.seq] = place
         }
-        return changes + placed(finish(builder), at: places)
+        return placed(finish(builder), at: places)
     }
 
     private func placed(

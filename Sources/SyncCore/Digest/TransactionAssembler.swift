@@ -49,10 +49,7 @@ package struct TransactionAssembler {
                 } else {
                     open.append(record)
                 }
-                // What is too large is read to its end for its markers and times alone.
-                let isSkipped =
-                    open.builder.isWithoutDrafts && reader.isNextRow(upTo: boundary.last)
-                pending = try reader.next(isSkipped ? .nothing : .all)
+                pending = try reader.next()
             }
             let done = open.finish(number: boundary.last, isCoalesced: !boundary.isExact)
             if let done { guard try body(done) else { return } }

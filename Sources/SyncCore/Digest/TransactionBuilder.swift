@@ -324,24 +324,3 @@ struct TransactionBuilder {
         return change
     }
 }
-
-extension NetChange {
-    /// What the only record of a key changed, as ``TransactionBuilder`` has it, in a transaction
-    /// that is one commit; nil where that takes more than the record: deletes have a place and a
-    /// cause.
-    init?(ofOnly record: LogRecord, of entity: TrackedEntity) {
-        switch record.kind {
-        case .insert:
-            self.init(seq: record.seq, entity: entity, key: record.key(entity), kind: .insert)
-        case .update:
-            let mask = record.mask(entity)
-            let values = record.values.suffix(entity.columnCount)
-            self.init(
-                seq: record.seq, entity: entity, key: record.key(entity), kind: .update,
-                mask: mask,
-                old: entity.keepsOldValues
-                    ? mask.positions.map { values[values.startIndex + $0] } : [])
-        default: return nil
-        }
-    }
-}

@@ -16,14 +16,6 @@ package final class LogReader {
 
     private static let firstValueColumn: Int32 = 4
 
-    /// Which values of a record are wanted; markers always have theirs.
-    enum Wanted {
-        case all
-        /// Those of the keys that it names.
-        case keys
-        case nothing
-    }
-
     /// - Throws: `refused` when the log is missing.
     package init(_ connection: OpaquePointer, catalog: EntityCatalog) throws {
         statement = try Statement(LogTable.rowsSQL, on: connection)
@@ -54,14 +46,7 @@ package final class LogReader {
 
     /// The next record, or nil at the end.
     /// - Throws: `badData` for an entity that cannot be read; the error of SQLite.
-    package func next() throws -> LogRecord? { try next(.all) }
-
-    /// Whether the next row, if there is one, is not after `seq`.
-    func isNextRow(upTo seq: Int64) -> Bool { hasRow && statement.integer(0) <= seq }
-
-    /// The next record, whose list of values ends after those that are wanted.
-    /// - Throws: as ``next()``.
-    func next(_ wanted: Wanted) throws -> LogRecord? {
+    package func next() throws -> LogRecord? {
         while hasRow {
             let op = statement.integer(1)
             guard op >= 0, let kind = LogKind(rawValue: op & 7), kind != .continued else {
@@ -69,42 +54,36 @@ package final class LogReader {
                 continue
             }
             if kind == .marker, op == 0 {
-                let count = CaptureLayout.valuesPerRow
-                return try record(kind, entity: nil, count: count, wanted: count)
+                return try record(kind, entity: nil, count: CaptureLayout.valuesPerRow)
             }
             guard kind != .marker, let entity = try catalog.entity(op >> 3) else {
                 hasRow = try statement.step()
                 continue
             }
-            let count = entity.layout.valueCount(kind)
-            return try record(
-                kind, entity: entity, count: count,
-                wanted: wanted.count(of: count, kind, entity))
+            return try record(kind, entity: entity, count: entity.layout.valueCount(kind))
         }
         return nil
     }
 
     private func record(
-        _ kind: LogKind, entity: TrackedEntity?, count: Int, wanted: Int
+        _ kind: LogKind, entity: TrackedEntity?, count: Int
     ) throws -> LogRecord {
         let seq = statement.integer(0)
         let m = statement.integer(2)
         let time = statement.isNull(3) ? nil : statement.real(3)
         var values: [Value] = []
-        values.reserveCapacity(wanted)
+        values.reserveCapacity(count)
         var lastSeq = seq
-        var passed = CaptureLayout.valuesPerRow
-        appendValues(&values, upTo: wanted)
+        appendValues(&values, upTo: count)
         hasRow = try statement.step()
-        while passed < count, hasRow,
+        while values.count < count, hasRow,
             statement.integer(1) == LogKind.continued.op(entity?.id ?? 0)
         {
             lastSeq = statement.integer(0)
-            passed += CaptureLayout.valuesPerRow
-            appendValues(&values, upTo: wanted)
+            appendValues(&values, upTo: count)
             hasRow = try statement.step()
         }
-        while values.count < wanted { values.append(.null) }
+        while values.count < count { values.append(.null) }
         return LogRecord(
             seq: seq, lastSeq: lastSeq, kind: kind, m: m, time: time, entity: entity,
             values: values)
@@ -114,18 +93,6 @@ package final class LogReader {
         let end = Int32(min(count - values.count, CaptureLayout.valuesPerRow))
         for index in 0..<max(0, end) {
             values.append(statement.value(Self.firstValueColumn + index))
-        }
-    }
-}
-
-extension LogReader.Wanted {
-    /// How many values of a list are wanted.
-    fileprivate func count(of count: Int, _ kind: LogKind, _ entity: TrackedEntity) -> Int {
-        switch self {
-        case .all: count
-        // A renumbering has two keys: the second one is the end of the list.
-        case .keys: kind == .renumber ? count : min(count, entity.keyCount)
-        case .nothing: 0
         }
     }
 }

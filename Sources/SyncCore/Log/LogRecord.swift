@@ -13,8 +13,7 @@ package struct LogRecord {
     package let time: Double?
     /// Nil for markers.
     package let entity: TrackedEntity?
-    /// The value list: as long as the entity's layout says, unless less of it was wanted
-    /// (``LogReader/Wanted``); NULL where rows were missing.
+    /// The value list: as long as the entity's layout says; NULL where rows were missing.
     package let values: [Value]
 
     /// The key: the first values of the list.

@@ -43,9 +43,17 @@ extension Store {
 
     /// What is kept as JSON in the tables of the record cannot be read.
     private static func damage(_ error: any Error) -> SyncError? {
-        guard let error = error as? DecodingError else { return nil }
+        let context: DecodingError.Context
+        switch error as? DecodingError {
+        case .dataCorrupted(let found), .keyNotFound(_, let found), .typeMismatch(_, let found),
+            .valueNotFound(_, let found):
+            context = found
+        default: return nil
+        }
         return SyncError(
-            .corrupt, "a setting in one of the tables syncd_… is not as it was written: \(error)",
+            .corrupt,
+            "JSON in one of the tables syncd_… is not as it was written "
+                + "(\(context.debugDescription))",
             hint: Metadata.startOverHint)
     }
 

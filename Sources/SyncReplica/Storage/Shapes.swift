@@ -39,7 +39,6 @@ final class Shapes {
             let isKnown = try select.step()
             let (number, stored) = (select.integer(0), select.text(1))
             select.reset()
-            if isKnown { try Self.check(number) }
             if isKnown, stored == text {
                 numbers.append(number)
                 continue
@@ -56,6 +55,7 @@ final class Shapes {
                 try changed(position, number, try Self.cells(stored))
             }
         }
+        try numbers.forEach(Self.check)
         self.numbers = numbers
         positions = Dictionary(zip(numbers, numbers.indices)) { first, _ in first }
         find = select
@@ -119,7 +119,7 @@ final class Shapes {
         try JSONDecoder().decode([[String]].self, from: Data((text ?? "[]").utf8))
     }
 
-    /// Lists of changes have it with two bits more.
+    /// Lists of changes have a number with two bits more.
     private static func check(_ number: Int64) throws {
         guard 1...Int64.max >> 2 ~= number else {
             throw SyncError(

@@ -38,14 +38,16 @@ extension Identifier {
 
     package var text: String { Hex.encode(bytes) }
 
-    /// Tables find identifiers by a product with numbers that are drawn anew in each process: as
-    /// well spread as the hash of the standard library, whose rounds cost more than all else that
-    /// a table does for sixteen bytes. Who chooses identifiers cannot choose those that collide.
+    /// What tables find identifiers by: two products, the first one with numbers that differ in
+    /// each process, so that nobody can choose identifiers which collide. The hash of the standard
+    /// library is as well spread, and its rounds cost more than all else that a table does for
+    /// sixteen bytes. The second product is what spreads identifiers that are counted up.
     @inlinable
     public func _rawHashValue(seed: Int) -> Int {
-        let product = (high ^ IdentifierHash.first).multipliedFullWidth(
-            by: low ^ (IdentifierHash.second &+ UInt64(bitPattern: Int64(seed))))
-        return Int(truncatingIfNeeded: product.high ^ product.low)
+        let seed = UInt64(bitPattern: Int64(seed))
+        let once = IdentifierHash.folded(
+            high ^ IdentifierHash.first, low ^ (IdentifierHash.second &+ seed))
+        return Int(truncatingIfNeeded: IdentifierHash.folded(once, IdentifierHash.odd))
     }
 }
 
@@ -54,6 +56,15 @@ extension Identifier {
 package enum IdentifierHash {
     @usableFromInline static let first = UInt64.random(in: 0 ... .max)
     @usableFromInline static let second = UInt64.random(in: 0 ... .max)
+    /// 2^64 divided by the golden ratio.
+    @usableFromInline static let odd: UInt64 = 0x9E37_79B9_7F4A_7C15
+
+    /// The two halves of a product, as one word.
+    @inlinable
+    static func folded(_ left: UInt64, _ right: UInt64) -> UInt64 {
+        let product = left.multipliedFullWidth(by: right)
+        return product.high ^ product.low
+    }
 }
 
 /// Identifies a store, that is, all its replicas. Made when the first replica was tracked.

@@ -8,9 +8,9 @@ import Testing
 @testable import SyncStorage
 @testable import SyncValues
 
-/// Whoever may write a database may write the tables that the record is kept in, and a disk may
-/// damage them: a store with any rows in them is served, or refused by name. Nobody who reads it
-/// crashes: a daemon has the stores of others, too.
+/// Any program that may write a database may write the tables of the record, and a disk may damage
+/// them: a store with any rows in them is served, or refused with an error that names the damage.
+/// Reading it never ends the process.
 @Suite("Damaged tables of the record")
 struct DamagedTablesTests {
     private static let schema = """
@@ -31,7 +31,12 @@ struct DamagedTablesTests {
     init() throws {
         folder = try TemporaryFolder()
         path = folder.file("a.db")
-        let (a, b) = try TestStore.pair(in: folder, schema: Self.schema)
+        let connection = try PlainConnection(path, wal: true)
+        try connection.run(Self.schema)
+        connection.close()
+        try Store.track(path, options: ["item": CaptureOptions(undo: true)])
+        let a = try TestStore(path, StoreReplica(path))
+        let b = try a.copy(at: folder.file("b.db"))
         try a.run("UPDATE item SET text = 'here' WHERE id = 1; DELETE FROM owner WHERE id = 2")
         try b.run("UPDATE item SET text = 'there' WHERE id = 1")
         try b.run("INSERT INTO setting VALUES ('q', 1)")
@@ -49,7 +54,7 @@ struct DamagedTablesTests {
         var random = seed.random
         let path = folder.file("damaged.db")
         try PlainConnection(self.path).run("VACUUM INTO '\(path)'")
-        let writer = try PlainConnection(path, wal: true)
+        let writer = try PlainConnection(path, wal: random.chance(0.7))
         var damage: [String] = []
         for _ in 0..<Int.random(in: 1...4, using: &random) {
             if let done = try? damageOne(writer, &random) { damage.append(done) }
@@ -69,11 +74,14 @@ struct DamagedTablesTests {
             attempt("export") { _ = try replica.batches(since: VersionVector()) }
             try replica.close()
         }
-        attempt("history") {
+        attempt("open") {
             let store = try Store.open(path)
-            _ = try store.history()
+            attempt("history") { _ = try store.history() }
+            attempt("verify") { _ = try store.verifyCapture() }
+            attempt("purge") { _ = try store.purge() }
             try store.close()
         }
+        attempt("mend") { _ = try Store.mend(path, comparing: true) }
     }
 
     /// Changes a value, or adds a row like another one.
