@@ -119,6 +119,16 @@ final class Shapes {
         try JSONDecoder().decode([[String]].self, from: Data((text ?? "[]").utf8))
     }
 
+    /// Reads all rows of the table.
+    /// - Throws: SQLite errors; `corrupt`, or what the decoder of JSON throws, for damaged rows.
+    static func checkAll(_ connection: OpaquePointer) throws {
+        let select = try Statement("SELECT id, cells FROM syncd_shape", on: connection)
+        while try select.step() {
+            try check(select.integer(0))
+            _ = try cells(select.text(1))
+        }
+    }
+
     /// Lists of changes have a number with two bits more.
     private static func check(_ number: Int64) throws {
         guard 1...Int64.max >> 2 ~= number else {

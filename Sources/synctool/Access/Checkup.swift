@@ -206,6 +206,7 @@ struct Checkup {
         try compareReplicas(path, now: now, into: &result)
         try compareClocks(path, now: now, into: &result)
         try checkEncryption(path, into: &result)
+        try checkRecord(path, into: &result)
         try checkSynchronising(status.report.remotes, of: path, into: &result)
         for consumer in try await access.consumers() where consumer.isLapsed(at: now) {
             result.checked.append(
@@ -236,6 +237,20 @@ struct Checkup {
             result.checked.append(
                 Plural.text(Int(conflicts), of: "open conflict")
                     + "; to decide: synctool conflicts \(Shell.quoted(path))")
+        }
+    }
+
+    /// Damage here stops each exchange, and the file and its triggers may be whole.
+    private func checkRecord(_ path: String, into result: inout Result) throws {
+        do {
+            guard let count = try Store.checkRecord(StorePath.absolute(path)) else { return }
+            result.checked.append(
+                "what is kept for other replicas can be read: "
+                    + Plural.text(count, of: "transaction"))
+        } catch let error as SyncError where [.corrupt, .badData].contains(error.code) {
+            result.findings.append(
+                Finding(
+                    problem: error.reason, hint: error.hint.map(TypedPath(path).fillingIn)))
         }
     }
 

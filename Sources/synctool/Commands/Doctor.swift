@@ -6,8 +6,9 @@ struct Doctor: StoreCommand {
         abstract: "Check a store or the daemon, and show how to fix problems.",
         discussion: """
             For a database it checks the integrity of the file, the triggers, the leases of \
-            consumers, and whether the rows match the history: a program may have written with \
-            triggers switched off. It says what was not checked. The exit status is 1 when there \
+            consumers, whether what is kept for other replicas can be read, and whether the rows \
+            match the history: a program may have written with triggers switched off. It says \
+            what was not checked. The exit status is 1 when there \
             is a problem. The integrity is always checked on the file itself.
 
             --mend repairs the triggers, then compares every row with the recorded one: changes \

@@ -81,7 +81,22 @@ struct DamagedTablesTests {
             attempt("purge") { _ = try store.purge() }
             try store.close()
         }
+        attempt("check") { _ = try Store.checkRecord(path) }
         attempt("mend") { _ = try Store.mend(path, comparing: true) }
+    }
+
+    @Test(
+        "doctor reads what each exchange begins with",
+        arguments: [
+            "syncd_header SET place = 9223372036854775807", "syncd_header SET number = -1",
+            "syncd_header SET details = x'00'", "syncd_shape SET id = -1",
+            "syncd_shape SET cells = '{'", "syncd_replica SET id = -id",
+        ])
+    func damageIsFound(change: String) throws {
+        #expect(try (Store.checkRecord(path) ?? 0) > 0)
+        try PlainConnection(path).run("UPDATE \(change) WHERE rowid = 1")
+        let error = #expect(throws: SyncError.self) { try Store.checkRecord(path) }
+        #expect(error.map { [.corrupt, .badData].contains($0.code) } == true)
     }
 
     /// Changes a value, or adds a row like another one.
