@@ -84,6 +84,36 @@ struct Round {
 
         try runCausal(from: source, sourceWriter, to: copy, plain, recorded, applied)
 
+        try runContested(from: source, sourceWriter, to: copy, plain, recorded, applied)
+        tallies = [("source", source.tally), ("copy", copy.tally)]
+        for replica in [source, copy, waiting] { try replica.close() }
+    }
+
+    /// Nobody else touched what the source updates.
+    private mutating func runCausal(
+        from source: StoreReplica, _ writer: Peer, to copy: StoreReplica, _ plain: Peer,
+        _ recorded: Peer, _ applied: Peer
+    ) throws {
+        let known = try copy.position()
+        let causal = Row.make(first.count, "causal")
+        try writer.retitle(causal)
+        let stating = try Measure.of { try source.state() }
+        let updates = try source.export(after: known)
+        let update = try seconds { try plain.retitle(causal) }
+        add("local statement", stating, update)
+        try recorded.record()
+        try recorded.retitle(causal)
+        let changes = try recorded.changeset()
+        add(
+            "apply, causal", try Measure.of { try copy.mergeAll(updates) }, update,
+            try seconds { try applied.apply(changes, isWinning: true) })
+    }
+
+    /// All rows are edited on both sides.
+    private mutating func runContested(
+        from source: StoreReplica, _ sourceWriter: Peer, to copy: StoreReplica, _ plain: Peer,
+        _ recorded: Peer, _ applied: Peer
+    ) throws {
         // Remote wins: the copy edits first, the source after it.
         try Peer(folder + "/copy.db").retitle(Row.make(first.count, "older"))
         try copy.state()
@@ -108,28 +138,6 @@ struct Round {
         add(
             "apply, remote loses", loses, again,
             try seconds { try applied.apply(edits, isWinning: false) })
-        tallies = [("source", source.tally), ("copy", copy.tally)]
-        for replica in [source, copy, waiting] { try replica.close() }
-    }
-
-    /// Nobody else touched what the source updates.
-    private mutating func runCausal(
-        from source: StoreReplica, _ writer: Peer, to copy: StoreReplica, _ plain: Peer,
-        _ recorded: Peer, _ applied: Peer
-    ) throws {
-        let known = try copy.position()
-        let causal = Row.make(first.count, "causal")
-        try writer.retitle(causal)
-        let stating = try Measure.of { try source.state() }
-        let updates = try source.export(after: known)
-        let update = try seconds { try plain.retitle(causal) }
-        add("local statement", stating, update)
-        try recorded.record()
-        try recorded.retitle(causal)
-        let changes = try recorded.changeset()
-        add(
-            "apply, causal", try Measure.of { try copy.mergeAll(updates) }, update,
-            try seconds { try applied.apply(changes, isWinning: true) })
     }
 
     /// What the first push, the first pull and `remote add` of a database with rows do.

@@ -47,19 +47,19 @@ extension FastLane {
 
     /// - Returns: the cells in which the row shows a version of the slice; nil where that is
     ///   not decided.
-    private func decide(_ arrival: Arrival) throws -> CellSet? {
+    private func decide(_ arrival: Arrival) throws -> PositionSet? {
         let isRecord = records[arrival.record].withUnsafeBytes {
             parsed.read($0, widths: widths[arrival.entity])
         }
         guard isRecord else { return nil }
         var shown = arrival.cells
         for place in order[arrival.facts] {
-            let versions = facts.versions[Int(place.group) - 2]
-            let row = Int(place.row)
-            guard !versions.values.contains(where: { $0.tags[row] == .blob }) else { return nil }
-            let arriving = header(versions.transactions[row])
+            let cell = cell(of: place)
+            for column in 0..<widths[arrival.entity][cell]
+            where tag(field(place, column)) == .blob { return nil }
+            let arriving = header(transaction(of: place))
             let start = keptVersions.count
-            guard let former = try keep(versions.cell, of: arrival, beside: arriving) else {
+            guard let former = try keep(cell, of: arrival, beside: arriving) else {
                 return nil
             }
             guard keptVersions.count > start else { continue }
@@ -72,11 +72,11 @@ extension FastLane {
             if newest.place != nil {
                 // Another stored version than before: the general way shows it.
                 guard newest.dot == former else { return nil }
-                shown.remove(versions.cell)
+                shown.remove(cell)
             }
             contests.append(
                 LaneContest(
-                    cell: versions.cell, place: place, kept: start..<keptVersions.count,
+                    cell: cell, place: place, kept: start..<keptVersions.count,
                     shown: newest.place))
         }
         return shown
@@ -150,11 +150,11 @@ extension FastLane {
     }
 
     private func openConflicts(of arrival: Arrival, in contest: LaneContest) throws {
-        let versions = facts.versions[Int(contest.place.group) - 2]
-        let row = Int(contest.place.row)
         var writer = ByteWriter()
-        for spans in versions.values { append(spans, row, to: &writer) }
-        let arriving = (dot: header(versions.transactions[row]).dot, fields: writer.bytes)
+        for column in 0..<widths[arrival.entity][contest.cell] {
+            append(field(contest.place, column), to: &writer)
+        }
+        let arriving = (dot: header(transaction(of: contest.place)).dot, fields: writer.bytes)
         let stored = keptVersions[contest.kept].map { ($0.dot, Array(records[$0.fields])) }
         let shown = contest.shown.map { stored[$0 - contest.kept.lowerBound] } ?? arriving
         for (dot, fields) in (stored + [arriving]).sorted(by: { $0.0 < $1.0 })

@@ -74,18 +74,17 @@ extension FastLane {
         of arrival: inout Arrival, _ entity: LaneEntity
     ) throws -> LaneReason? {
         for place in order[arrival.facts] {
-            let versions = facts.versions[Int(place.group) - 2]
-            let row = Int(place.row)
-            guard entity.cells[versions.cell].isWritable else { return .policy }
-            guard Int(versions.incarnations[row]) == parsed.lifeIncarnation else { return .life }
-            let known = parsed.cells[versions.cell]
+            let cell = cell(of: place)
+            guard entity.cells[cell].isWritable else { return .policy }
+            guard incarnation(of: place) == parsed.lifeIncarnation else { return .life }
+            let known = parsed.cells[cell]
             var isContested = known.count > 1
             if known.count == 1 {
                 let dot = Dot(try replica(known.name.replica), known.name.number)
-                isContested = !header(versions.transactions[row]).seen.covers(dot)
+                isContested = !header(transaction(of: place)).seen.covers(dot)
             }
             guard isContested else { continue }
-            guard entity.cells[versions.cell].mayBeContested else { return .rivals }
+            guard entity.cells[cell].mayBeContested else { return .rivals }
             arrival.isContested = true
         }
         return nil

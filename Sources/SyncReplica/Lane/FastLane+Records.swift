@@ -37,8 +37,6 @@ extension FastLane {
                     to: &record)
                 continue
             }
-            let versions = facts.versions[Int(place.group) - 2]
-            let row = Int(place.row)
             let kept = contest(about: cell, of: arrival)?.kept ?? 0..<0
             record.append(varint: UInt64(kept.count + 1))
             for version in keptVersions[kept] {
@@ -46,9 +44,11 @@ extension FastLane {
                     record.append(bytes: UnsafeRawBufferPointer(rebasing: $0[version.bytes]))
                 }
             }
-            newest = max(newest, try append(versions.transactions[row], to: &record))
-            record.append(varint: UInt64(versions.incarnations[row]))
-            for spans in versions.values { append(spans, row, to: &record) }
+            newest = max(newest, try append(transaction(of: place), to: &record))
+            record.append(varint: UInt64(incarnation(of: place)))
+            for column in entity.cells[cell].columns.indices {
+                append(field(place, column), to: &record)
+            }
         }
         return newest
     }
@@ -65,31 +65,32 @@ extension FastLane {
 
     private func append(_ transaction: Int32, to record: inout ByteWriter) throws -> Int64 {
         let dot = header(transaction).dot
-        record.append(varint: UInt64(try storage.replicas.number(of: dot.replica)))
+        record.append(varint: UInt64(try number(of: dot.replica)))
         record.append(varint: UInt64(bitPattern: dot.number))
         return position(of: transaction)
     }
 
-    func append(_ spans: ValueSpans, _ row: Int, to record: inout ByteWriter) {
-        let word = spans.words[row]
-        switch spans.tags[row] {
+    func append(_ field: FieldPlace, to record: inout ByteWriter) {
+        let word = word(field)
+        switch tag(field) {
         case .null: record.append(byte: 0)
         case .integer:
             record.append(byte: 1)
             record.append(signed: Int64(bitPattern: word))
         case .real: record.append(.real(Double(bitPattern: word)))
-        case .text, .blob:
-            record.append(byte: spans.tags[row] == .text ? 3 : 4)
-            let (start, count) = (Int(word), Int(spans.lengths[row]))
-            record.append(varint: UInt64(count))
-            spans.bytes.withUnsafeBytes {
-                record.append(bytes: UnsafeRawBufferPointer(rebasing: $0[start..<start + count]))
-            }
+        case .text: append(field, tag: 3, to: &record)
+        case .blob: append(field, tag: 4, to: &record)
         case .reference:
             record.append(byte: RecordCoding.referenceTag)
             record.append(bigEndian: facts.objects[Int(word)].high)
             record.append(bigEndian: facts.objects[Int(word)].low)
-            record.append(varint: UInt64(spans.lengths[row]))
+            record.append(varint: UInt64(length(field)))
         }
+    }
+
+    private func append(_ field: FieldPlace, tag: UInt8, to record: inout ByteWriter) {
+        record.append(byte: tag)
+        record.append(varint: UInt64(length(field)))
+        withBytes(field) { record.append(bytes: $0) }
     }
 }

@@ -70,12 +70,12 @@ extension FastLane {
     /// - Returns: nil: the general lane has to show the object.
     private func shownCells(
         of arrival: Arrival, in view: View, of state: MergeState, before former: View
-    ) -> CellSet? {
+    ) -> PositionSet? {
         guard let row = view.rows[arrival.uid], row.members == [arrival.uid],
             let record = state.objects[arrival.uid],
             StoredObject.State(of: arrival.uid, record: record, in: state, view: view) == .plain
         else { return nil }
-        var shown = CellSet()
+        var shown = PositionSet()
         for place in order[arrival.facts] {
             let versions = facts.versions[Int(place.group) - 2]
             let source = row.sources[versions.cell]?.dot

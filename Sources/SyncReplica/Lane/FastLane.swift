@@ -30,9 +30,9 @@ final class FastLane {
         /// Its facts in ``FastLane/order``.
         let facts: Range<Int>
         /// The cells that are written.
-        var cells = CellSet()
+        var cells = PositionSet()
         /// Of a known object, those in which its row shows what is written.
-        var shown = CellSet()
+        var shown = PositionSet()
         /// Whether a cell that is written has, or gets, several versions, which ``LaneRivals`` has
         /// to join.
         var isContested = false
@@ -92,6 +92,15 @@ final class FastLane {
     var parsed = LaneRecord()
     /// By entity: the number of columns of each cell.
     let widths: [[Int]]
+    /// By entity: how its table is tracked.
+    private(set) lazy var tracked: [TrackedEntity?] = {
+        let present = storage.history.catalog.present
+        let entities = Set(arrivals.map(\.entity))
+        return storage.schema.tables.enumerated().map { position, table in
+            guard entities.contains(position) else { return nil }
+            return present.first { SQLName.isEqual($0.name, to: table.name) }
+        }
+    }()
     /// By transaction of the slice: its position in the merge order; 0: it is merged already.
     private let positions: [Int64]
     private var replicaName: (number: Int64, name: ReplicaID)?
@@ -289,6 +298,14 @@ final class FastLane {
             entity.isSame(as: theirs, in: storage.schema.merge)
         else { return nil }
         return place
+    }
+
+    /// The number of a replica in `syncd_replica`.
+    func number(of replica: ReplicaID) throws -> Int64 {
+        if let replicaName, replicaName.name == replica { return replicaName.number }
+        let number = try storage.replicas.number(of: replica)
+        replicaName = (number, replica)
+        return number
     }
 
     /// The replica of a number in `syncd_replica`.

@@ -43,10 +43,11 @@ struct LaneChanges {
             kind: isInsert ? .insert : .update)
         change.cause = .merge
         if isInsert { return change }
-        for column in item.columns { places[column].map { change.mask.insert($0) } }
-        if item.isFirst, entity.keepsOldValues, let row = lane.history.rows[item.arrival] {
+        for column in item.columns.positions { places[column].map { change.mask.insert($0) } }
+        if item.isFirst, entity.keepsOldValues {
+            let old = lane.history.rows[item.arrival].old
             change.old = change.mask.positions.map { place in
-                places.firstIndex(of: place).flatMap(row.value(of:)) ?? .null
+                old.first { places[$0.column] == place }?.value ?? .null
             }
         }
         return change

@@ -56,8 +56,8 @@ extension LocalLane {
     }
 
     /// The cells that are to be stated: those that differ from the record.
-    func changedCells(of row: Int, _ entity: StatedEntity) throws -> CellSet {
-        var changed = CellSet()
+    func changedCells(of row: Int, _ entity: StatedEntity) throws -> PositionSet {
+        var changed = PositionSet()
         var start = 0
         for cell in entity.cells.indices {
             defer { start = shown.ends[cell] }

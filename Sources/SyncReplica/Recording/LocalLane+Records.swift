@@ -5,7 +5,7 @@ import SyncValues
 extension LocalLane {
     /// Writes the record of a known object with new versions of some cells.
     /// - Returns: the position of the newest transaction among these.
-    func appendChanged(_ cells: CellSet, of row: Int) -> Int {
+    func appendChanged(_ cells: PositionSet, of row: Int) -> Int {
         record.removeAll()
         var newest = 0
         stored.withUnsafeBytes { stored in

@@ -27,7 +27,7 @@ struct LoggedWrites {
         let number: Int64
         /// The cells that `writer` wrote; what others wrote is in
         /// ``LoggedWrites/laterWriters``.
-        var cells = CellSet()
+        var cells = PositionSet()
         let entity: Int32
         let isNumbered: Bool
         /// Whether a change of it was noted.
@@ -58,13 +58,13 @@ struct LoggedWrites {
     /// What a transaction did to a row.
     struct Change {
         private let packedRow: Int32
-        private let written: CellSet
+        private let written: PositionSet
 
         fileprivate static func insert(_ row: Int) -> Change {
-            Change(packedRow: ~Int32(row), written: CellSet())
+            Change(packedRow: ~Int32(row), written: PositionSet())
         }
 
-        fileprivate static func update(_ row: Int, cells: CellSet) -> Change {
+        fileprivate static func update(_ row: Int, cells: PositionSet) -> Change {
             Change(packedRow: Int32(row), written: cells)
         }
 
@@ -72,7 +72,7 @@ struct LoggedWrites {
             Change(packedRow: Int32(row), written: .none)
         }
 
-        private init(packedRow: Int32, written: CellSet) {
+        private init(packedRow: Int32, written: PositionSet) {
             self.packedRow = packedRow
             self.written = written
         }
@@ -83,7 +83,7 @@ struct LoggedWrites {
         /// Position of the row.
         var row: Int { Int(packedRow < 0 ? ~packedRow : packedRow) }
         /// The cells that an update wrote.
-        var cells: CellSet { kind == .update ? written : CellSet() }
+        var cells: PositionSet { kind == .update ? written : PositionSet() }
     }
 
     private var rows: [Row] = []
@@ -99,7 +99,7 @@ struct LoggedWrites {
     /// Whether no change follows it.
     private(set) var isLast = false
     /// By row, of those that several transactions wrote: what the later ones wrote, in order.
-    private var laterWriters: [Int32: [(writer: Int32, cells: CellSet)]] = [:]
+    private var laterWriters: [Int32: [(writer: Int32, cells: PositionSet)]] = [:]
     /// By row: the transaction that deleted it.
     private var deleters: [Int32: Int32] = [:]
     /// The rows that were deleted, and then inserted.
@@ -358,12 +358,12 @@ struct LoggedWrites {
     private mutating func recreate(_ row: Int) throws {
         guard rows[row].birth < 0, deleter(of: row) != nil else { throw LocalLaneReason.delete }
         rows[row].birth = Int32(births.count - 1)
-        (rows[row].cells, rows[row].writer) = (CellSet(), -1)
+        (rows[row].cells, rows[row].writer) = (PositionSet(), -1)
         laterWriters[Int32(row)] = nil
         recreated.insert(Int32(row))
     }
 
-    private mutating func note(_ cells: CellSet, of row: Int, by writer: Int32) {
+    private mutating func note(_ cells: PositionSet, of row: Int, by writer: Int32) {
         if rows[row].writer < 0 || rows[row].writer == writer {
             rows[row].writer = writer
             rows[row].cells.formUnion(cells)
@@ -375,14 +375,14 @@ struct LoggedWrites {
     /// The cells that an update wrote.
     private mutating func cells(
         of change: NetChange, _ logged: LoggedTables.Place, _ entity: MergeEntity
-    ) -> CellSet {
+    ) -> PositionSet {
         if cellsOfColumns[change.entity.id] == nil {
             cellsOfColumns[change.entity.id] = logged.columns.map { column in
                 column.flatMap { entity.cellOfColumn[$0] }
             }
         }
-        guard let known = cellsOfColumns[change.entity.id] else { return CellSet() }
-        var cells = CellSet()
+        guard let known = cellsOfColumns[change.entity.id] else { return PositionSet() }
+        var cells = PositionSet()
         for (index, word) in change.mask.words.enumerated() {
             var rest = word
             while rest != 0 {

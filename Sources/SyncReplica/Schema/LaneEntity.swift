@@ -6,6 +6,7 @@ final class LaneEntity {
     /// A cell, whether a version of it may be taken, and its columns.
     struct Cell {
         let columns: [Int]
+        let columnSet: PositionSet
         /// Written by the last writer, outside the key, and in no claim with a reference.
         let isWritable: Bool
         /// Whether several versions of it concern their object alone: it is in no claim, and refers
@@ -39,7 +40,8 @@ final class LaneEntity {
         let entity = schema.merge.entities[position]
         let table = schema.tables[position]
         guard !entity.sharesNumbers, !table.hasSpellings, !table.isAutoincrement,
-            entity.cells.count <= CellSet.countMax,
+            entity.cells.count <= PositionSet.cellsMax,
+            entity.columns.count <= PositionSet.columnsMax,
             !entity.checksReference
         else { return nil }
         self.position = position
@@ -65,6 +67,7 @@ final class LaneEntity {
         cells = zip(entity.cells, entity.policies).map { columns, policy in
             Cell(
                 columns: columns,
+                columnSet: PositionSet(columns),
                 isWritable: policy == .lastWriter && fixed.isDisjoint(with: columns),
                 mayBeContested: tied.isDisjoint(with: columns))
         }
@@ -76,8 +79,17 @@ final class LaneEntity {
     }
 
     /// The columns of some cells, in the order of the cells.
-    func columns(of set: CellSet) -> [Int] {
+    func columns(of set: PositionSet) -> [Int] {
         set.positions.flatMap { cells[$0].columns }
+    }
+
+    /// The columns of some cells.
+    func columnSet(of set: PositionSet) -> PositionSet {
+        var columns = PositionSet()
+        for cell in cells.indices where set.contains(cell) {
+            columns.formUnion(cells[cell].columnSet)
+        }
+        return columns
     }
 
     /// Whether a sender's entity has the same columns in the same cells.

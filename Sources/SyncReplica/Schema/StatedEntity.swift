@@ -17,9 +17,9 @@ final class StatedEntity {
     /// The columns of each cell.
     let cells: [[Int]]
     /// The cells that have a column of the key.
-    let keyCells: CellSet
+    let keyCells: PositionSet
     /// The cells whose versions blend.
-    let blendingCells: CellSet
+    let blendingCells: PositionSet
     let references: [MergeEntity.Reference]
     /// By column; nil: it refers to nothing.
     let parts: [Part?]
@@ -38,7 +38,8 @@ final class StatedEntity {
     init?(_ position: Int, of schema: ReplicaSchema) {
         let entity = schema.merge.entities[position]
         let table = schema.tables[position]
-        guard !entity.sharesNumbers, !table.hasSpellings, entity.cells.count <= CellSet.countMax,
+        guard !entity.sharesNumbers, !table.hasSpellings,
+            entity.cells.count <= PositionSet.cellsMax,
             !entity.checksReference, !entity.computesReferences
         else { return nil }
         var parts = [Part?](repeating: nil, count: entity.columns.count)
@@ -53,8 +54,8 @@ final class StatedEntity {
                 parts[column] = Part(reference: index, part: part)
             }
         }
-        func set(_ condition: (Int) -> Bool) -> CellSet {
-            entity.cells.indices.reduce(into: CellSet()) { if condition($1) { $0.insert($1) } }
+        func set(_ condition: (Int) -> Bool) -> PositionSet {
+            entity.cells.indices.reduce(into: PositionSet()) { if condition($1) { $0.insert($1) } }
         }
         self.position = position
         self.table = table

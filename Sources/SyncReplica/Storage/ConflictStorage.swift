@@ -177,7 +177,7 @@ final class ConflictStorage {
     /// The open conflicts about the cells of an object: the newest entry of each cell.
     func open(of uid: ObjectUID) throws -> [Int: Int64] {
         var open: [Int: Int64] = [:]
-        selectOpenOf.bind(uid.bytes, at: 1)
+        selectOpenOf.bind(uid, at: 1)
         while try selectOpenOf.step() {
             let row = try row(selectOpenOf)
             open[row.version.cell] = max(row.id, open[row.version.cell] ?? row.id)
@@ -202,7 +202,7 @@ final class ConflictStorage {
 
     /// Whether a conflict of an object is open.
     func isOpen(_ uid: ObjectUID) throws -> Bool {
-        selectOpenOf.bind(uid.bytes, at: 1)
+        selectOpenOf.bind(uid, at: 1)
         defer { selectOpenOf.reset() }
         return try selectOpenOf.step()
     }
@@ -223,7 +223,7 @@ final class ConflictStorage {
             return open
         }
         for uid in objects {
-            selectOpenOf.bind(uid.bytes, at: 1)
+            selectOpenOf.bind(uid, at: 1)
             while try selectOpenOf.step() {
                 let row = try row(selectOpenOf)
                 open[row.version] = row

@@ -15,21 +15,47 @@ final class LaneStorage {
     let insert: Statement
     /// Stores place and record of the object of an id.
     let update: Statement
+    /// Whether text is stored as it is bound: else what is not well-formed is converted.
+    let keepsText: Bool
     private let statements: StatementCache
-    private var updates: [Cells: Statement] = [:]
-    private var reads: [Cells: Statement] = [:]
+    /// By entity: inserts a row.
+    private var inserts: [Statement?]
+    private var access: [Cells: CellAccess] = [:]
+    /// What was asked for last: nearly always the next one, too.
+    private var latest: (cells: Cells, access: CellAccess)?
     /// Beyond this they are found again.
     private static let knownMax = 500
 
     private struct Cells: Hashable {
         let entity: Int
-        let cells: CellSet
+        let cells: PositionSet
+    }
+
+    /// The statements for some cells of the rows of a table.
+    final class CellAccess {
+        /// Reads their columns from the row of a key.
+        let read: Statement
+        /// Writes their columns, then the key, in the order of the cells; fails where another row
+        /// is in its way, whatever the table declares.
+        let write: Statement
+        /// Those of its parameters that are columns: the key follows.
+        let columnCount: Int
+
+        fileprivate init(read: Statement, write: Statement, columnCount: Int) {
+            self.read = read
+            self.write = write
+            self.columnCount = columnCount
+        }
     }
 
     init(_ statements: StatementCache, schema: ReplicaSchema) throws {
         let connection = statements.connection
         entities = schema.tables.indices.map { LaneEntity($0, of: schema) }
         self.statements = statements
+        inserts = Array(repeating: nil, count: entities.count)
+        let encoding = try Statement("PRAGMA main.encoding", on: connection)
+        keepsText = try encoding.step() && encoding.text(0) == "UTF-8"
+        encoding.reset()
         find = try Statement(
             "SELECT id, shape, key, number, state, place, record FROM syncd_object WHERE uid = ?1",
             on: connection)
@@ -48,7 +74,10 @@ final class LaneStorage {
     /// Inserts a row of an entity; fails where another row is in its way, whatever the table
     /// declares.
     func insert(into entity: LaneEntity) throws -> Statement {
-        try statements.statement(entity.table.insertOrFail)
+        if let known = inserts[entity.position] { return known }
+        let statement = try statements.statement(entity.table.insertOrFail)
+        inserts[entity.position] = statement
+        return statement
     }
 
     /// The greatest private number that a row of an entity has; 0 where there is none.
@@ -60,25 +89,23 @@ final class LaneStorage {
         return try select.step() ? select.integer(0) : 0
     }
 
-    /// Writes the columns of some cells, then the key, in the order of the columns.
-    func update(_ cells: CellSet, of entity: LaneEntity) throws -> Statement {
-        try statement(cells, of: entity, known: &updates) { $0.updateOrFail($1) }
-    }
-
-    /// Reads the columns of some cells of the row of a key.
-    func select(_ cells: CellSet, of entity: LaneEntity) throws -> Statement {
-        try statement(cells, of: entity, known: &reads) { $0.select($1) }
-    }
-
-    private func statement(
-        _ cells: CellSet, of entity: LaneEntity, known: inout [Cells: Statement],
-        text: (MergedTable, [Int]) -> String
-    ) throws -> Statement {
+    /// The statements for some cells of an entity's rows.
+    func access(_ cells: PositionSet, of entity: LaneEntity) throws -> CellAccess {
         let key = Cells(entity: entity.position, cells: cells)
-        if let statement = known[key] { return statement }
-        if known.count >= Self.knownMax { known = [:] }
-        let statement = try statements.statement(text(entity.table, entity.columns(of: cells)))
-        known[key] = statement
-        return statement
+        if let latest, latest.cells == key { return latest.access }
+        let found = try access[key] ?? makeAccess(key, entity)
+        latest = (key, found)
+        return found
+    }
+
+    private func makeAccess(_ key: Cells, _ entity: LaneEntity) throws -> CellAccess {
+        if access.count >= Self.knownMax { access = [:] }
+        let columns = entity.columns(of: key.cells)
+        let made = CellAccess(
+            read: try statements.statement(entity.table.select(columns)),
+            write: try statements.statement(entity.table.updateOrFail(columns)),
+            columnCount: columns.count)
+        access[key] = made
+        return made
     }
 }

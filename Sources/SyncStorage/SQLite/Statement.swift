@@ -1,4 +1,5 @@
 import CSQLite
+import Glibc
 import SyncValues
 
 /// A prepared statement on a connection that GRDB owns, for the loops where GRDB's own statement
@@ -117,6 +118,37 @@ package final class Statement {
 
     package func isNull(_ column: Int32) -> Bool {
         sqlite3_column_type(handle, column) == SQLITE_NULL
+    }
+
+    package func isInteger(_ column: Int32) -> Bool {
+        sqlite3_column_type(handle, column) == SQLITE_INTEGER
+    }
+
+    package func isReal(_ column: Int32) -> Bool {
+        sqlite3_column_type(handle, column) == SQLITE_FLOAT
+    }
+
+    /// Whether a column has this text, of these UTF-8 bytes.
+    package func hasText(_ bytes: UnsafeRawBufferPointer, _ column: Int32) -> Bool {
+        guard sqlite3_column_type(handle, column) == SQLITE_TEXT else { return false }
+        let text = sqlite3_column_text(handle, column)
+        return has(bytes, at: text.map { UnsafeRawPointer($0) }, column)
+    }
+
+    /// Whether a column has this blob.
+    package func hasBlob(_ bytes: UnsafeRawBufferPointer, _ column: Int32) -> Bool {
+        guard sqlite3_column_type(handle, column) == SQLITE_BLOB else { return false }
+        return has(bytes, at: sqlite3_column_blob(handle, column), column)
+    }
+
+    private func has(
+        _ bytes: UnsafeRawBufferPointer, at start: UnsafeRawPointer?, _ column: Int32
+    ) -> Bool {
+        guard Int(sqlite3_column_bytes(handle, column)) == bytes.count else { return false }
+        guard let start, let base = bytes.baseAddress else {
+            return bytes.isEmpty
+        }
+        return memcmp(start, base, bytes.count) == 0
     }
 
     package func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
