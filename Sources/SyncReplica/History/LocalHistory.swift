@@ -13,7 +13,7 @@ final class LocalHistory {
     private let log: LogDigest
     private let newest: Statement
     private let keepNumber: Statement
-    private var writer: HistoryWriter
+    private let writer: HistoryWriter
     private var last: Int64 = 0
 
     init(_ connection: OpaquePointer) throws {
@@ -32,7 +32,6 @@ final class LocalHistory {
     /// - Throws: SQLite errors; `corrupt` for a log that is not well-formed.
     /// - Complexity: O(log rows)
     func digest(_ boundaries: [Boundary]) throws {
-        writer = try HistoryWriter(connection)
         try catalog.reload()
         let digested = try settings.position(.digested)
         defer { newest.reset() }

@@ -12,12 +12,15 @@ final class ConflictStorage {
     private let replicas: ReplicaNames
     private let selectOpen: Statement
     private let selectOpenOf: Statement
+    private let hasOpen: Statement
     private let selectHidden: Statement
     private let countOpen: Statement
     private let insert: Statement
     private let close: Statement
     private let noteMet: Statement
+    private let insertMet: Statement
     private let noteClosed: Statement
+    private let insertNew: Statement
     private let insertClosed: Statement
     /// The names of the columns of cells, as JSON.
     private var columnNames: [Cell: String] = [:]
@@ -82,6 +85,8 @@ final class ConflictStorage {
         let open = "SELECT \(Column.list) FROM syncd_conflict WHERE closed IS NULL"
         selectOpen = try Statement(open, on: connection)
         selectOpenOf = try Statement(open + " AND uid = ?1", on: connection)
+        hasOpen = try Statement(
+            "SELECT 1 FROM syncd_conflict WHERE uid = ?1 AND closed IS NULL", on: connection)
         selectHidden = try Statement(
             "SELECT 1 FROM syncd_conflict WHERE uid = ?1 AND closed IS NULL AND reason = ?2",
             on: connection)
@@ -97,11 +102,18 @@ final class ConflictStorage {
               met_replica = excluded.met_replica, met_number = excluded.met_number,
               closed = NULL
             """, on: connection)
+        insertNew = try Statement(
+            """
+            INSERT OR IGNORE INTO syncd_conflict(\(Parameter.columns))
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+            """, on: connection)
         insertClosed = try Statement(
             """
             INSERT OR IGNORE INTO syncd_conflict(\(Parameter.columns), closed)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12)
             """, on: connection)
+        insertMet = try Statement(
+            "INSERT OR REPLACE INTO syncd_side(conflict, met) VALUES (?1, ?2)", on: connection)
         noteMet = try Statement(
             """
             INSERT OR REPLACE INTO syncd_side(conflict, met) SELECT id, ?5 FROM syncd_conflict
@@ -202,9 +214,9 @@ final class ConflictStorage {
 
     /// Whether a conflict of an object is open.
     func isOpen(_ uid: ObjectUID) throws -> Bool {
-        selectOpenOf.bind(uid, at: 1)
-        defer { selectOpenOf.reset() }
-        return try selectOpenOf.step()
+        hasOpen.bind(uid, at: 1)
+        defer { hasOpen.reset() }
+        return try hasOpen.step()
     }
 
     /// The open conflicts of objects. One query for all of them where there are few conflicts.
@@ -333,8 +345,15 @@ final class ConflictStorage {
     func writeOpen(
         _ entry: Entry, showing fields: [UInt8], schema: MergeSchema, number: Int64
     ) throws {
-        try write(entry, with: insert, schema: schema, number: number)
-        try note(fields, instead: entry.id)
+        try write(entry, with: insertNew, schema: schema, number: number)
+        guard insertNew.changes == 1 else {
+            // It was open before, and is closed.
+            try write(entry, with: insert, schema: schema, number: number)
+            return try note(fields, instead: entry.id)
+        }
+        insertMet.bind(insertNew.insertedID, at: 1)
+        insertMet.bind(fields, at: 2)
+        try insertMet.run()
     }
 
     private func note(_ fields: [UInt8]?, instead id: VersionID) throws {
@@ -398,7 +417,7 @@ final class ConflictStorage {
         _ entry: Entry, with insert: Statement, schema: MergeSchema, number: Int64
     ) throws {
         let entity = schema.entities[entry.entity]
-        insert.bind(entry.id.object.bytes, at: Parameter.uid)
+        insert.bind(entry.id.object, at: Parameter.uid)
         insert.bind(Int64(entry.id.cell), at: Parameter.cell)
         insert.bind(try replicas.number(of: entry.id.dot.replica), at: Parameter.replica)
         insert.bind(entry.id.dot.number, at: Parameter.number)
@@ -409,9 +428,13 @@ final class ConflictStorage {
         insert.bind(entry.reason.rawValue, at: Parameter.reason)
         insert.bind(entry.value, at: Parameter.value)
         insert.bind(Self.key(of: entry) ?? .null, at: Parameter.key)
-        let metReplica = try entry.met.map { Value.integer(try replicas.number(of: $0.replica)) }
-        insert.bind(metReplica ?? .null, at: Parameter.metReplica)
-        insert.bind(entry.met.map { .integer($0.number) } ?? .null, at: Parameter.metNumber)
+        if let met = entry.met {
+            insert.bind(try replicas.number(of: met.replica), at: Parameter.metReplica)
+            insert.bind(met.number, at: Parameter.metNumber)
+        } else {
+            insert.bindNull(Parameter.metReplica)
+            insert.bindNull(Parameter.metNumber)
+        }
         insert.bind(number, at: Parameter.opened)
         try insert.run()
     }

@@ -208,6 +208,9 @@ package final class Statement {
     /// Rows that the last INSERT, UPDATE or DELETE of the connection changed.
     package var changes: Int { Int(sqlite3_changes64(connection)) }
 
+    /// The rowid of the row that the last INSERT of the connection wrote.
+    package var insertedID: Int64 { sqlite3_last_insert_rowid(connection) }
+
     package var columnCount: Int32 { sqlite3_column_count(handle) }
 
     package var sql: String { sqlite3_sql(handle).map { String(cString: $0) } ?? "" }
