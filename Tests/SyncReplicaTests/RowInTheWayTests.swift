@@ -45,24 +45,4 @@ struct RowInTheWayTests {
         try a.pull(from: b)
         #expect(try a.rows("SELECT count(*) FROM one") == [[2]])
     }
-
-    @Test("of a row that refers to nothing both are named, and either may give way")
-    func danglingReference() throws {
-        let folder = try TemporaryFolder()
-        let (a, b) = try TestStore.pair(
-            in: folder,
-            schema: """
-                CREATE TABLE person(id INTEGER PRIMARY KEY, name TEXT);
-                CREATE TABLE pass(id INTEGER PRIMARY KEY, person INT UNIQUE REFERENCES person(id));
-                """)
-        try a.run("PRAGMA foreign_keys = OFF; INSERT INTO pass VALUES (5, 7)")
-        try b.run("INSERT INTO person VALUES (7, 'Eva'); INSERT INTO pass VALUES (9, 7)")
-        let error = #expect(throws: SyncError.self) { try b.pull(from: a) }
-        #expect(error?.code == .refused)
-        #expect(error?.reason.contains("same person, which is UNIQUE") == true)
-        #expect(try b.rows("SELECT * FROM pass") == [[9, 7]])
-        try b.run("UPDATE pass SET person = NULL")
-        try b.pull(from: a)
-        #expect(try b.rows("SELECT count(*) FROM pass") == [[2]])
-    }
 }

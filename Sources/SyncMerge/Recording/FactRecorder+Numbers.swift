@@ -28,6 +28,26 @@ extension FactRecorder {
             writeCell(cell, fields: fields, to: row)
         }
     }
+
+    /// States other numbers in place of references to nothing. What they refer to is nothing, as
+    /// before.
+    /// - Parameter steps: by row and column, which of the numbers that it can have (from 1).
+    package mutating func replaceLooseNumbers(
+        _ steps: [ObjectUID: [Int: UInt32]], in view: View
+    ) {
+        for (name, columns) in steps.sorted(by: { $0.key < $1.key }) {
+            guard let row = view.rows[name] else { continue }
+            let entity = schema.entities[row.entity]
+            var fields = row.fields
+            for (column, step) in columns {
+                let title = entity.columns[column].name.lowercased()
+                fields[column] = .value(.integer(LooseNumber.of(name, column: title, step)))
+            }
+            for cell in Set(columns.keys.compactMap { entity.cellOfColumn[$0] }).sorted() {
+                writeCell(cell, fields: fields, to: row)
+            }
+        }
+    }
 }
 
 extension View {

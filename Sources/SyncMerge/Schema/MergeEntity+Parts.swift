@@ -92,3 +92,23 @@ extension MergeEntity {
         }
     }
 }
+
+extension MergeEntity {
+    /// The columns of references that a claim depends on and that hold the number of a row, also as
+    /// a part of the key of another one.
+    func claimedNumberColumns(in entities: [MergeEntity]) -> [Int] {
+        let claimed = Set(claims.flatMap(\.columns))
+        return claimed.filter { holdsNumber($0, in: entities, depth: 0) }.sorted()
+    }
+
+    /// - Parameter depth: how many keys that refer to each other were followed.
+    private func holdsNumber(_ column: Int, in entities: [MergeEntity], depth: Int) -> Bool {
+        references.contains { reference in
+            guard depth < entities.count, let part = reference.columns.firstIndex(of: column)
+            else { return false }
+            let target = entities[reference.target]
+            return target.isPrivate
+                || target.holdsNumber(target.key[part], in: entities, depth: depth + 1)
+        }
+    }
+}

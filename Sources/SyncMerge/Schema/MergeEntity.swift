@@ -27,6 +27,9 @@ package struct MergeEntity: Sendable {
     package internal(set) var references: [Reference]
     /// The columns of references that a CHECK may call different where the target's key does not.
     var spelledReferences: [SpelledReference] = []
+    /// The columns of references whose values are numbers of rows, which facts do not have, and
+    /// that a claim depends on: ascending.
+    package internal(set) var numberColumns: [Int] = []
     /// CHECK constraints.
     package let checks: [Check]
     /// Which side of an edit concurrent with a delete is shown.

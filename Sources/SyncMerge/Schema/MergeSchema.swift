@@ -20,6 +20,7 @@ package struct MergeSchema: Sendable {
             var entity = entity
             entity.references = entity.resolvedReferences(in: entities)
             entity.spelledReferences = entity.checkedReferences(in: entities)
+            entity.numberColumns = entity.claimedNumberColumns(in: entities)
             return entity
         }
     }

@@ -310,7 +310,8 @@ final class RegionLoader {
         return try keys(of: reference.entity, with: key.values, by: sql)
     }
 
-    /// Loads the rows that have the UNIQUE values of a row.
+    /// Loads the rows that have the UNIQUE values of a row, with what these refer to: a view does
+    /// not know the value of a reference otherwise, and does not see that the two claim one.
     private func addClaimants(
         of row: [Value], entity position: Int, old: [Value]?
     ) throws -> Bool {
@@ -322,6 +323,12 @@ final class RegionLoader {
             else { continue }
             let rivals = try keys(of: position, with: values, by: table.selectClaimants[index])
             isNew = try addBoundary(keys: rivals) || isNew
+            let entity = schema.merge.entities[position]
+            for key in rivals where !entity.references.isEmpty {
+                guard let name = region.names[key], let record = region.objects[name]?.record
+                else { continue }
+                isNew = try addBoundary(entity.targets(of: claim.columns, in: record)) || isNew
+            }
         }
         return isNew
     }
@@ -403,8 +410,12 @@ extension MergeEntity.Claim {
 extension MergeEntity {
     /// What the key of an object refers to.
     fileprivate func keyTargets(of record: ObjectRecord) -> [ObjectUID] {
-        if references.isEmpty { return [] }
-        let cells = Set(key.compactMap { cellOfColumn[$0] })
+        references.isEmpty ? [] : targets(of: key, in: record)
+    }
+
+    /// What some columns of an object refer to, in any version.
+    fileprivate func targets(of columns: [Int], in record: ObjectRecord) -> [ObjectUID] {
+        let cells = Set(columns.compactMap { cellOfColumn[$0] })
         return cells.sorted().flatMap { cell in
             record.cells[cell].flatMap { $0.value.compactMap(\.target) }
         }

@@ -65,20 +65,22 @@ struct RegionUpdate {
         adding add: (inout MergeState) throws -> Void
     ) throws -> Result {
         var loader = loader
-        let renumbering =
-            schema.merge.sharesNumbers ? try Renumbering(transaction) : nil
+        let renumbering = try Renumbering(transaction)
         var (state, view) = try shown(loader, renumbering, adding: add)
-        var image = try storage.image(of: view, in: loader.region, hints: hints)
+        var image = try storage.draft(of: view, in: loader.region, hints: hints)
         var rounds = 0
-        while try loader.loadMissing(for: state, view: view, image: image) {
+        while try loader.loadMissing(for: state, view: view, image: image)
+            || hasReplacedLooseNumbers(by: renumbering, in: image, of: view, loader)
+        {
             rounds += 1
             if rounds == Self.roundsMax { loader = try RegionLoader.everything(in: storage) }
             guard rounds < 2 * Self.roundsMax else {
                 throw SyncError(.internalFault, "the region of a merge does not end")
             }
             (state, view) = try shown(loader, renumbering, adding: add)
-            image = try storage.image(of: view, in: loader.region, hints: hints)
+            image = try storage.draft(of: view, in: loader.region, hints: hints)
         }
+        try image.requireOneRowForEachKey()
         try image.requireAllSpelled()
         let region = loader.region
         let differences = TableWriter.differences(from: region.rows, to: image.rows)
@@ -89,40 +91,53 @@ struct RegionUpdate {
         try sequences.raise(to: hints) { state.objects[$0]?.entity }
         try sequences.raise(toClaimsOf: state)
         let after = Self.keys(of: image.names)
-        let renumbered = renumbering?.entry
+        let renumbered = renumbering.entry
         if let renumbered { try transaction.append(renumbered) }
         // First in history: a row has left its old number before another row gets it.
-        try history(from: region, to: view, keys: after).write(
+        let moves = moves(from: region, to: view, keys: after, by: renumbering)
+        try history(from: region, to: view, keys: after, moves: moves).write(
             [renumbered].compactMap { $0 } + transactions, differences: differences, beside: lane)
         try lane?.writeConflicts()
         try store(region, state: state, view: view, keys: after, hints: hints)
+        try renumbering.writeConflicts(keys: after)
         try StateVerifier(transaction).verify(after: "a merge")
         return Result(state: state, view: view, differences: differences)
     }
 
     /// The state and the view with more facts, and with those that renumber rows.
     private func shown(
-        _ loader: RegionLoader, _ renumbering: Renumbering?,
+        _ loader: RegionLoader, _ renumbering: Renumbering,
         adding add: (inout MergeState) throws -> Void
     ) throws -> (state: MergeState, view: View) {
         var state = loader.region.state
         try add(&state)
         let view = View(state)
-        guard let numbered = try renumbering?.state(after: state, view: view) else {
+        guard let numbered = try renumbering.state(after: state, view: view) else {
             return (state, view)
         }
         return (numbered, View(numbered))
     }
 
+    /// Whether numbers in place of references had to give way: then their rows are in the region,
+    /// and the view has to be computed again.
+    private func hasReplacedLooseNumbers(
+        by renumbering: Renumbering, in image: TableImage, of view: View, _ loader: RegionLoader
+    ) throws -> Bool {
+        let rows = renumbering.replaceLooseNumbers(in: image, of: view)
+        try loader.add(rows)
+        return !rows.isEmpty
+    }
+
     private func history(
-        from region: AffectedRegion, to view: View, keys after: [ObjectUID: [Value]]
+        from region: AffectedRegion, to view: View, keys after: [ObjectUID: [Value]],
+        moves: KeyMoves
     ) -> MergedHistory {
         let before = Self.keys(of: region.names)
         lazy var former = View(region.state)
         return MergedHistory(
             schema: schema, history: storage.history, replica: transaction.identity.replica,
             wall: transaction.environment.wall(),
-            moves: moves(from: region, to: view, keys: after),
+            moves: moves,
             before: { uid in
                 // A plain row shows one object; a new object had no row.
                 guard let object = region.objects[uid] else { return nil }
@@ -132,13 +147,18 @@ struct RegionUpdate {
             after: { view.shownAs[$0].flatMap { after[$0] } })
     }
 
-    /// The rows with shared numbers that have another one than before.
+    /// The rows that have another number than before: a shared one, or one in their keys that
+    /// refers to nothing.
     private func moves(
-        from region: AffectedRegion, to view: View, keys after: [ObjectUID: [Value]]
+        from region: AffectedRegion, to view: View, keys after: [ObjectUID: [Value]],
+        by renumbering: Renumbering
     ) -> KeyMoves {
         var moves = KeyMoves()
-        guard schema.merge.sharesNumbers else { return moves }
-        for (key, name) in region.names where schema.merge.entities[key.entity].sharesNumbers {
+        guard schema.merge.sharesNumbers || renumbering.entry != nil else { return moves }
+        for (key, name) in region.names
+        where schema.merge.entities[key.entity].sharesNumbers
+            || renumbering.hasReplacedLooseNumber(of: name)
+        {
             let new = view.shownAs[name].flatMap { after[$0] }
             moves.add(from: key, to: new.map { schema.merge.key(key.entity, $0) })
         }

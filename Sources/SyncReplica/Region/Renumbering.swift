@@ -9,10 +9,23 @@ import SyncValues
 /// Only the replica that stated a claim states another one: so replicas never disagree about it,
 /// and it ends. The numbers are above all that are known here.
 ///
+/// And to references to nothing whose number is that of a row here, where a UNIQUE does not allow
+/// both (``LooseNumbers``). Which row has a number is known on each replica alone: so the one that
+/// would have to refuse a row states it, and then all show the same. Several that state it at the
+/// same time state the same number.
+///
 /// Invariant: ``recorder`` has the facts of the last call of ``state(after:view:)``.
 final class Renumbering {
     /// The facts, under a transaction of their own; nil: none are needed.
     private(set) var recorder: FactRecorder?
+
+    /// By row and column, how often the number of a reference to nothing was replaced.
+    private var steps: [ObjectUID: [Int: UInt32]] = [:]
+    /// More than a few of these numbers are not those of rows.
+    private static let stepsMax: UInt32 = 8
+
+    /// The versions that these numbers take the place of, by row.
+    private var replaced: [ObjectUID: [ConflictStorage.Entry]] = [:]
 
     private let transaction: MergeTransaction
     private let former: FormerReplicas
@@ -37,7 +50,7 @@ final class Renumbering {
     func state(after state: MergeState, view: View) throws -> MergeState? {
         recorder = nil
         let rows = rows(of: view)
-        if rows.isEmpty { return nil }
+        if rows.isEmpty, steps.isEmpty { return nil }
         let name = name ?? transaction.nextTransaction()
         self.name = name
         var recorder = FactRecorder(state, dot: name.dot, time: name.time)
@@ -47,9 +60,62 @@ final class Renumbering {
             defer { supplies[entity] = supply }
             return try next(after: &supply, entity: entity)
         }
+        recorder.replaceLooseNumbers(steps, in: view)
+        replaced = steps.keys.reduce(into: [:]) { replaced, name in
+            replaced[name] = entries(of: name, in: state, view: view, by: recorder.header.dot)
+        }
         self.recorder = recorder
         return recorder.state
     }
+
+    /// Has references to nothing give way whose numbers would keep a row out of the tables.
+    /// - Returns: the rows, sorted: the state has to be computed again with them.
+    /// - Complexity: O(rows of the image)
+    func replaceLooseNumbers(in image: TableImage, of view: View) -> [ObjectUID] {
+        let found = LooseNumbers(in: image, of: view, schema: storage.schema.merge).found
+        var rows: [ObjectUID] = []
+        for (name, column) in found.sorted(by: { $0.key < $1.key }) {
+            let step = steps[name]?[column] ?? 0
+            if step == Self.stepsMax { continue }
+            steps[name, default: [:]][column] = step + 1
+            rows.append(name)
+        }
+        return rows
+    }
+
+    /// The versions of a row whose numbers were replaced, as the conflict log has them.
+    private func entries(
+        of name: ObjectUID, in state: MergeState, view: View, by dot: Dot
+    ) -> [ConflictStorage.Entry] {
+        guard let row = view.rows[name], let columns = steps[name]?.keys else { return [] }
+        let entity = state.schema.entities[row.entity]
+        let cells = Set(columns.compactMap { entity.cellOfColumn[$0] }).sorted()
+        return cells.compactMap { cell in
+            guard let source = row.sources[cell] else { return nil }
+            return ConflictStorage.Entry(
+                id: source, entity: row.entity, reason: .lost,
+                value: ConflictStorage.encoded(entity.cells[cell].map { row.fields[$0] }),
+                key: nil, met: dot)
+        }
+    }
+
+    /// Logs the numbers that were replaced as conflicts that are closed.
+    /// - Parameter keys: the key of each row.
+    /// - Throws: SQLite errors.
+    func writeConflicts(keys: [ObjectUID: [Value]]) throws {
+        for (name, entries) in replaced.sorted(by: { $0.key < $1.key }) {
+            for entry in entries {
+                try storage.conflicts.writeClosed(
+                    ConflictStorage.Entry(
+                        id: entry.id, entity: entry.entity, reason: entry.reason,
+                        value: entry.value, key: keys[name], met: entry.met),
+                    schema: storage.schema.merge, number: storage.history.head)
+            }
+        }
+    }
+
+    /// Whether the number of a reference to nothing was replaced, which may be a part of its key.
+    func hasReplacedLooseNumber(of row: ObjectUID) -> Bool { steps[row] != nil }
 
     /// The transaction as history and batches describe it; nil: there is none.
     var entry: Batch.Transaction? {

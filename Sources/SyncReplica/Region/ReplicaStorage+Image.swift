@@ -10,6 +10,17 @@ extension ReplicaStorage {
     func image(
         of view: View, in region: AffectedRegion, hints: [ObjectUID: Int64] = [:]
     ) throws -> TableImage {
+        let image = try draft(of: view, in: region, hints: hints)
+        try image.requireOneRowForEachKey()
+        return image
+    }
+
+    /// The same, where two rows may have one key.
+    /// - Throws: `refused` when a table has no free number; SQLite errors.
+    /// - Complexity: O(rows of the view)
+    func draft(
+        of view: View, in region: AffectedRegion, hints: [ObjectUID: Int64]
+    ) throws -> TableImage {
         try TableImage(
             of: view, schema: schema.merge, before: region.names,
             numbering: numbering(in: region, hints: hints),

@@ -22,6 +22,18 @@ struct TableImage {
     /// Rows with a declared reference whose value is unknown. A complete region has none: there the
     /// view alone decides that a reference is shown as NULL.
     private(set) var unspelled: Set<ObjectUID> = []
+    /// The rows that have the key of another one. None of them is among ``rows``.
+    private(set) var collisions: [Collision] = []
+
+    /// A row that has the key of another one.
+    struct Collision {
+        /// The row.
+        let name: ObjectUID
+        let key: RowKey
+        let values: [Value]
+        /// What to do about it.
+        let error: SyncError
+    }
 
     private let view: View
     private let schema: MergeSchema
@@ -46,8 +58,7 @@ struct TableImage {
     ///   - storedRow: the row of an identity as the tables have it: the value of a reference to an
     ///     object outside of the view.
     ///   - stored: a value as a column of the tables stores it.
-    /// - Throws: `internalFault` when two rows have one key; `refused` when a table has no free
-    ///   number, or stores two keys alike.
+    /// - Throws: `refused` when a table has no free number; what `numbering` throws.
     /// - Complexity: O(rows of the view)
     init(
         of view: View, schema: MergeSchema, before names: [RowKey: ObjectUID],
@@ -83,11 +94,13 @@ struct TableImage {
             if entity.isPrivate { values[entity.key[0]] = .integer(numbers[name] ?? 0) }
             values = accepted(values, of: row, entity: entity)
             let key = schema.key(row.entity, entity.key.map { values[$0] })
-            guard rows.updateValue(values, forKey: key) == nil else {
-                throw Self.collision(
-                    at: key, of: [name, self.names[key]].compactMap { $0 }, in: view,
-                    schema: schema, isConverted: isConverted)
+            if let other = self.names[key] {
+                let error = Self.collision(
+                    at: key, of: [name, other], in: view, schema: schema, isConverted: isConverted)
+                collisions.append(Collision(name: name, key: key, values: values, error: error))
+                continue
             }
+            rows[key] = values
             self.names[key] = name
         }
     }
@@ -127,6 +140,13 @@ struct TableImage {
     func requireAllSpelled() throws {
         guard let name = unspelled.min() else { return }
         throw SyncError(.internalFault, "\(name) refers to an object that is not shown")
+    }
+
+    /// Fails where two rows have one key.
+    /// - Throws: `internalFault`; `refused` where the table stores two keys alike, or a key holds
+    ///   the number of a row that was not there where it was written.
+    func requireOneRowForEachKey() throws {
+        if let collision = collisions.first { throw collision.error }
     }
 
     /// The values of the columns of a row that is not shown as it is; NULL for a private number,

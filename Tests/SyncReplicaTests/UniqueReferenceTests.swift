@@ -1,0 +1,245 @@
+import SyncMerge
+import SyncTesting
+import Testing
+
+@testable import SyncReplica
+@testable import SyncValues
+
+/// Rows that SQLite takes for rivals of one UNIQUE value, although facts name what they refer to in
+/// different ways.
+@Suite("Merging: UNIQUE over references")
+struct UniqueReferenceTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// A schema, and what two replicas write: the first refers to nothing.
+    struct Clash: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let schema: String
+        let loose: String
+        let real: String
+        /// What each replica has after an exchange: the number in place of a reference is a text.
+        let expected: [[Value]]
+    }
+
+    private static let person = "CREATE TABLE person(id INTEGER PRIMARY KEY, name TEXT);"
+    private static let meeting =
+        person + """
+            CREATE TABLE meeting(person INT REFERENCES person(id), day TEXT, x TEXT,
+              PRIMARY KEY(person, day)) WITHOUT ROWID;
+            """
+    private static let eva = "INSERT INTO person VALUES (7, 'Eva');"
+
+    static let numbers: [Clash] = [
+        Clash(
+            testDescription: "one column",
+            schema: person
+                + "CREATE TABLE pass(id INTEGER PRIMARY KEY, p INT UNIQUE REFERENCES person, x)",
+            loose: "INSERT INTO pass VALUES (5, 7, 'a')",
+            real: eva + "INSERT INTO pass VALUES (9, 7, 'b')",
+            expected: [["none", "a"], ["Eva", "b"]]),
+        Clash(
+            testDescription: "NOT NULL and CASCADE",
+            schema: person + """
+                CREATE TABLE pass(id INTEGER PRIMARY KEY,
+                  p INT NOT NULL UNIQUE REFERENCES person ON DELETE CASCADE, x)
+                """,
+            loose: "INSERT INTO pass VALUES (5, 7, 'a')",
+            real: eva + "INSERT INTO pass VALUES (9, 7, 'b')",
+            expected: [["none", "a"], ["Eva", "b"]]),
+        Clash(
+            testDescription: "several columns",
+            schema: person + """
+                CREATE TABLE pass(id INTEGER PRIMARY KEY, p INT REFERENCES person, x, UNIQUE(x, p))
+                """,
+            loose: "INSERT INTO pass VALUES (5, 7, 'mon')",
+            real: eva + "INSERT INTO pass VALUES (9, 7, 'mon')",
+            expected: [["none", "mon"], ["Eva", "mon"]]),
+        Clash(
+            testDescription: "an update",
+            schema: person + """
+                CREATE TABLE pass(id INTEGER PRIMARY KEY, p INT UNIQUE REFERENCES person, x);
+                INSERT INTO pass VALUES (5, NULL, 'a')
+                """,
+            loose: "UPDATE pass SET p = 7",
+            real: eva + "INSERT INTO pass VALUES (9, 7, 'b')",
+            expected: [["none", "a"], ["Eva", "b"]]),
+        Clash(
+            testDescription: "a part of the rows",
+            schema: person + """
+                CREATE TABLE pass(id INTEGER PRIMARY KEY, p INT REFERENCES person, x, main INT);
+                CREATE UNIQUE INDEX one ON pass(p) WHERE main = 1
+                """,
+            loose: "INSERT INTO pass VALUES (5, 7, 'a', 1)",
+            real: eva + "INSERT INTO pass VALUES (9, 7, 'b', 1)",
+            expected: [["none", "a"], ["Eva", "b"]]),
+        Clash(
+            testDescription: "an expression",
+            schema: person + """
+                CREATE TABLE pass(id INTEGER PRIMARY KEY, p INT REFERENCES person, x);
+                CREATE UNIQUE INDEX one ON pass(coalesce(p, 0))
+                """,
+            loose: "INSERT INTO pass VALUES (5, 7, 'a')",
+            real: eva + "INSERT INTO pass VALUES (9, 7, 'b')",
+            expected: [["none", "a"], ["Eva", "b"]]),
+        Clash(
+            testDescription: "a composite key of a reference",
+            schema: meeting + """
+                CREATE TABLE pass(id INTEGER PRIMARY KEY, p INT, day TEXT, x,
+                  FOREIGN KEY(p, day) REFERENCES meeting, UNIQUE(p, day))
+                """,
+            loose: "INSERT INTO pass VALUES (5, 7, 'mon', 'a')",
+            real: eva + """
+                INSERT INTO meeting VALUES (7, 'mon', 'b'); INSERT INTO pass VALUES (9, 7, 'mon', 'b')
+                """,
+            expected: [["none", "a"], ["Eva", "b"]]),
+        Clash(
+            testDescription: "a composite reference that is NULL in a part",
+            schema: meeting + """
+                CREATE TABLE pass(id INTEGER PRIMARY KEY, p INT UNIQUE, day TEXT, x,
+                  FOREIGN KEY(p, day) REFERENCES meeting)
+                """,
+            loose: "INSERT INTO pass VALUES (5, 7, NULL, 'a')",
+            real: eva + """
+                INSERT INTO meeting VALUES (7, 'mon', 'b'); INSERT INTO pass VALUES (9, 7, 'mon', 'b')
+                """,
+            expected: [["none", "a"], ["Eva", "b"]]),
+        Clash(
+            testDescription: "a key to which rows refer",
+            schema: person + """
+                CREATE TABLE pass(p INT REFERENCES person, x, PRIMARY KEY(p)) WITHOUT ROWID;
+                CREATE TABLE stamp(id INTEGER PRIMARY KEY, p INT UNIQUE REFERENCES pass)
+                """,
+            loose: "INSERT INTO pass VALUES (7, 'a'); INSERT INTO stamp VALUES (1, 7)",
+            real: eva + "INSERT INTO pass VALUES (7, 'b'); INSERT INTO stamp VALUES (2, 7)",
+            expected: [["none", "a"], ["Eva", "b"]]),
+    ]
+
+    @Test(
+        "a reference to nothing, whose number a row has elsewhere, leads to nothing on each replica",
+        arguments: numbers, [true, false])
+    func looseNumber(_ clash: Clash, isLooseFirst: Bool) throws {
+        let (a, b) = try verified(clash.schema)
+        try a.run("PRAGMA foreign_keys = OFF; \(clash.loose)")
+        try b.run(clash.real)
+        try isLooseFirst ? b.pull(from: a) : a.pull(from: b)
+        try TestStore.sync(a, b)
+        let query = """
+            SELECT coalesce(name, 'none'), x FROM pass LEFT JOIN person ON person.id = pass.p
+            ORDER BY x, name NOT NULL
+            """
+        for store in [a, b] {
+            #expect(try store.rows(query) == clash.expected)
+            #expect(try store.rows("PRAGMA integrity_check") == [["ok"]])
+        }
+        #expect(try a.dump() == b.dump())
+        #expect(try a.replica.sums == b.replica.sums)
+        let c = try a.copy(at: folder.file("c.db"))
+        #expect(try c.rows(query) == clash.expected)
+        // What is written afterwards arrives.
+        try a.run("UPDATE pass SET x = x || '2'")
+        try b.run("INSERT INTO person VALUES (50, 'Max')")
+        try TestStore.sync(a, b, c)
+        #expect(try a.dump() == b.dump())
+        #expect(try a.dump() == c.dump())
+    }
+
+    @Test("replicas that replace one number at the same time agree, and log it")
+    func replacedAtOnce() throws {
+        let clash = Self.numbers[0]
+        let (a, b) = try verified(clash.schema)
+        let c = try a.copy(at: folder.file("c.db"))
+        try a.run("PRAGMA foreign_keys = OFF; \(clash.loose)")
+        try b.run(clash.real)
+        let toA = try b.replica.batches(since: a.replica.vector)
+        let toB = try a.replica.batches(since: b.replica.vector)
+        try c.pull(from: a)
+        try c.pull(from: b)
+        for batch in toA { #expect(try a.replica.merge(batch)) }
+        for batch in toB { #expect(try b.replica.merge(batch)) }
+        try TestStore.sync(a, b, c)
+        for store in [a, b, c] {
+            #expect(try store.rows("SELECT count(*) FROM pass") == [[2]])
+            #expect(try store.replica.conflicts().isEmpty)
+            #expect(
+                try store.rows("SELECT count(*) FROM syncd_conflict WHERE closed NOT NULL")
+                    == [[1]])
+        }
+        #expect(try a.dump() == b.dump())
+        #expect(try a.dump() == c.dump())
+    }
+
+    /// Rows whose rivals are known once what these refer to is.
+    static let values: [Clash] = [
+        Clash(
+            testDescription: "a text that refers to nothing",
+            schema: """
+                CREATE TABLE tag(k TEXT PRIMARY KEY);
+                CREATE TABLE item(id INTEGER PRIMARY KEY, tag TEXT UNIQUE REFERENCES tag, x)
+                """,
+            loose: "INSERT INTO item VALUES (5, 'q', 'a')",
+            real: "INSERT INTO tag VALUES ('q'); INSERT INTO item VALUES (9, 'q', 'b')",
+            expected: [["q", "b"]]),
+        Clash(
+            testDescription: "NOCASE",
+            schema: """
+                CREATE TABLE tag(k TEXT PRIMARY KEY);
+                CREATE TABLE item(id INTEGER PRIMARY KEY,
+                  tag TEXT COLLATE NOCASE UNIQUE REFERENCES tag, x);
+                INSERT INTO tag VALUES ('q'), ('Q')
+                """,
+            loose: "INSERT INTO item VALUES (5, 'Q', 'a')",
+            real: "INSERT INTO item VALUES (9, 'q', 'b')", expected: [["q", "b"]]),
+        Clash(
+            testDescription: "an expression",
+            schema: """
+                CREATE TABLE tag(k TEXT PRIMARY KEY);
+                CREATE TABLE item(id INTEGER PRIMARY KEY, tag TEXT REFERENCES tag, x);
+                CREATE UNIQUE INDEX low ON item(lower(tag));
+                INSERT INTO tag VALUES ('q'), ('Q')
+                """,
+            loose: "INSERT INTO item VALUES (5, 'Q', 'a')",
+            real: "INSERT INTO item VALUES (9, 'q', 'b')", expected: [["q", "b"]]),
+        Clash(
+            testDescription: "a part of a composite reference",
+            schema: """
+                CREATE TABLE room(house TEXT, door INT, PRIMARY KEY(house, door)) WITHOUT ROWID;
+                CREATE TABLE item(id INTEGER PRIMARY KEY, tag TEXT UNIQUE, door INT, x,
+                  FOREIGN KEY(tag, door) REFERENCES room);
+                INSERT INTO room VALUES ('q', 1), ('q', 2)
+                """,
+            loose: "INSERT INTO item VALUES (5, 'q', 1, 'a')",
+            real: "INSERT INTO item VALUES (9, 'q', 2, 'b')", expected: [["q", "b"]]),
+    ]
+
+    @Test(
+        "rows that claim a value through references to different rows are rivals",
+        arguments: values, [true, false])
+    func referredValue(_ clash: Clash, isLooseFirst: Bool) throws {
+        let (a, b) = try verified(clash.schema)
+        try a.run("PRAGMA foreign_keys = OFF; \(clash.loose)")
+        try b.run(clash.real)
+        try isLooseFirst ? b.pull(from: a) : a.pull(from: b)
+        try TestStore.sync(a, b)
+        for store in [a, b] {
+            #expect(try store.rows("SELECT tag, x FROM item") == clash.expected)
+        }
+        let conflicts = try a.replica.conflicts()
+        #expect(!conflicts.isEmpty)
+        #expect(try b.replica.conflicts().count == conflicts.count)
+    }
+
+    /// A pair whose tables are compared with the view of all facts after each step.
+    private func verified(_ schema: String) throws -> (TestStore, TestStore) {
+        let (a, b) = try TestStore.pair(in: folder, schema: schema)
+        return (try verifying(a), try verifying(b))
+    }
+
+    private func verifying(_ store: TestStore) throws -> TestStore {
+        try store.replica.close()
+        let replica = try StoreReplica(
+            store.path, wall: { Timestamp.now().milliseconds }, isVerifying: true)
+        return try TestStore(store.path, replica)
+    }
+}
