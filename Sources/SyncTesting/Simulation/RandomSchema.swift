@@ -29,12 +29,19 @@ struct RandomSchema {
     /// For each entity the default of a reference to it, one for each key column.
     private var fallbacks: [[Value]] = []
 
-    static func draw(_ random: inout SeededRandom) -> SimulatedSchema {
-        var drawing = RandomSchema(random.fork())
+    /// Whether most references are under a UNIQUE.
+    private let isLoose: Bool
+
+    /// - Parameter isLoose: whether most references are under a UNIQUE, also over a part of them.
+    static func draw(
+        _ random: inout SeededRandom, isLoose: Bool = false
+    ) -> SimulatedSchema {
+        var drawing = RandomSchema(random.fork(), isLoose: isLoose)
         return drawing.finish()
     }
 
-    private init(_ random: SeededRandom) {
+    private init(_ random: SeededRandom, isLoose: Bool) {
+        self.isLoose = isLoose
         var random = random
         var twin = random
         added = SeededRandom(seed: twin.next() &+ 0xD_0000_0000)
@@ -47,6 +54,7 @@ struct RandomSchema {
             let plain: [KeyKind] = [.number, .text, .composite]
             kinds.append(random.pick(plain + (index == 0 ? [.number] : [.join, .join])))
         }
+        if isLoose { kinds[0] = .number }
         self.kinds = kinds
         favourite =
             random.chance(0.4) ? random.pick([.restrict, .cascade, .setNull, .setDefault]) : nil
@@ -190,10 +198,12 @@ struct RandomSchema {
     }
 
     private mutating func addReferences(to draft: inout EntityDraft, index: Int) {
-        let count = index > 0 || random.chance(0.5) ? random.pick([0, 1, 1, 1, 2]) : 0
+        let count =
+            index > 0 || random.chance(0.5) ? random.pick([isLoose ? 1 : 0, 1, 1, 1, 2]) : 0
         for place in 0..<count {
-            let target =
+            let drawn =
                 random.chance(0.35) ? random.below(kinds.count) : random.below(max(index, 1))
+            let target = isLoose && random.chance(0.6) ? 0 : drawn
             let isRequired = target < index && random.chance(0.4)
             let columns = addReferenceColumns(
                 to: &draft, prefix: "f\(place)_", target: target, isRequired: isRequired)
@@ -203,6 +213,11 @@ struct RandomSchema {
             if let favourite, random.chance(0.6) { action = favourite }
             if action == .setDefault { addDefaults(to: &draft, columns: columns, target: target) }
             draft.references.append(.init(columns, to: target, onDelete: action))
+            if isLoose, random.chance(0.8) {
+                let part = [random.pick(columns)]
+                draft.uniques.append(random.chance(0.5) ? part : columns)
+                continue
+            }
             switch Double.random(in: 0..<1, using: &random) {
             case ..<0.25:
                 let role = widening.chance(0.4) ? Role.extreme(choices: 2) : .number(choices: 2)

@@ -63,8 +63,13 @@ struct RandomWriter {
         _ target: Target?, focus: Target?, tokens: inout Tokens
     ) throws -> (recreated: Set<RowKey>, rekeyed: [RowKey: RowKey])? {
         let before = replica.tables
+        let isLoose = schedules == .loose && target == nil && random.chance(0.5)
+        if isLoose { try replica.database.run("PRAGMA foreign_keys = OFF") }
+        defer { if isLoose { _ = try? replica.database.run("PRAGMA foreign_keys = ON") } }
         try replica.database.run("BEGIN")
-        if schedules == .simple, target == nil, random.chance(0.3) {
+        if isLoose {
+            try writeLoosely(tokens: &tokens)
+        } else if schedules == .simple, target == nil, random.chance(0.3) {
             try writeMany(tokens: &tokens)
         } else {
             for turn in 0..<random.pick([1, 1, 1, 2, 2, 3]) {
@@ -318,7 +323,7 @@ extension StoreSimulation.Schedules {
     /// What a statement of a writer may do, as often as it is named.
     fileprivate var operations: [RandomWriter.Operation] {
         switch self {
-        case .ordinary, .migrating: RandomWriter.operations
+        case .ordinary, .migrating, .loose: RandomWriter.operations
         case .plain, .simple: RandomWriter.plainOperations
         case .crowded: RandomWriter.plainOperations + RandomWriter.operations
         }

@@ -1,3 +1,23 @@
+extension StoreSimulation {
+    /// What the schedules are like.
+    package enum Schedules: String, CaseIterable, Sendable {
+        /// Everything that a schema may have, and every constraint in each other's way.
+        case ordinary
+        /// What most stores look like (``PlainSchema``): rows that few others claim or repair.
+        case plain
+        /// Such schemas, of which writers choose the same rows, keys and values, and constraints
+        /// that come and go.
+        case crowded
+        /// Schemas as most programs have them, and transactions of many rows (``SimpleSchema``).
+        case simple
+        /// Ordinary ones in which replicas change their schemas at the same time.
+        case migrating
+        /// Schemas with many a UNIQUE over references, and writers without foreign keys, who refer
+        /// to rows that are not there.
+        case loose
+    }
+}
+
 /// The schemas of each kind of schedules.
 extension StoreSimulation.Schedules {
     /// Draws a schema.
@@ -6,6 +26,7 @@ extension StoreSimulation.Schedules {
         case .ordinary, .migrating: RandomSchema.draw(&random)
         case .plain: PlainSchema.draw(&random, isCrowded: false)
         case .simple: SimpleSchema.draw(&random)
+        case .loose: RandomSchema.draw(&random, isLoose: true)
         case .crowded: PlainSchema.draw(&random, isCrowded: true)
         }
     }
