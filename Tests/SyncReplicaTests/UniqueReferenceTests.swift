@@ -239,7 +239,7 @@ struct UniqueReferenceTests {
     private func verifying(_ store: TestStore) throws -> TestStore {
         try store.replica.close()
         let replica = try StoreReplica(
-            store.path, wall: { Timestamp.now().milliseconds }, isVerifying: true)
+            store.path, wall: { Timestamp.now().milliseconds }, isVerifying: true, mayDangle: true)
         return try TestStore(store.path, replica)
     }
 }

@@ -31,7 +31,7 @@ struct StateVerifier {
                 "after \(step) the tables are not the view: "
                     + Self.difference(of: region, from: image, in: transaction.schema))
         }
-        try verifyReferences(in: image, of: view, region.state, after: step)
+        try verifyReferences(in: image, of: view, after: step)
         for (uid, object) in region.objects {
             let state = StoredObject.State(
                 of: uid, record: object.record, in: region.state, view: view)
@@ -68,7 +68,7 @@ struct StateVerifier {
     }
 
     private func verifyReferences(
-        in image: TableImage, of view: View, _ state: MergeState, after step: String
+        in image: TableImage, of view: View, after step: String
     ) throws {
         for (key, row) in image.rows {
             guard let name = image.names[key], let shown = view.rows[name] else { continue }
@@ -76,8 +76,8 @@ struct StateVerifier {
             for reference in entity.references {
                 let target = transaction.schema.merge.key(
                     reference.target, reference.columns.map { row[$0] })
-                guard let place = image.names.index(forKey: target),
-                    !reference.isExact || image.names[place].key.values == target.values
+                guard let place = image.rows.index(forKey: target),
+                    !reference.isExact || image.rows[place].key.values == target.values
                 else {
                     try requireValues(reference.columns, of: row, shown, after: step)
                     continue
@@ -85,12 +85,8 @@ struct StateVerifier {
                 // A value in place of a reference is what its writer had, who is the one to know.
                 let source = entity.cellOfColumn[reference.columns[0]].flatMap { shown.sources[$0] }
                 if let source, source.dot.replica != transaction.identity.replica { continue }
-                // Nor did it know a row that has got the number since.
-                let found = image.names[place].value
-                let births = state.objects[found]?.life.filter { $0.kind == .created } ?? []
-                if let source, !births.contains(where: { state.isSeen($0.dot, by: source.dot) }) {
-                    continue
-                }
+                // Nor is it this replica where it states a number again, or a row has got it since.
+                if transaction.environment.mayDangle { continue }
                 guard shown.fields[reference.columns[0]].target != nil else {
                     throw SyncError(
                         .internalFault,

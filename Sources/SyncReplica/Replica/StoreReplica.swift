@@ -47,6 +47,7 @@ public final class StoreReplica: Sendable {
     ///   - wall: the clock, milliseconds since 1970: a parameter, so that a test can set it.
     ///   - driftMax: how far a peer's clock may be ahead before it is contained.
     ///   - isVerifying: whether every step is checked against the whole store: slow.
+    ///   - mayDangle: whether writers may refer to rows that are not there, for these checks.
     ///   - isGeneral: whether everything is computed by regions and views.
     ///   - isCheckingLane: whether the rules of the fast lane are checked at each merge.
     ///   - usesLane: whether plain objects are merged by the fast lane.
@@ -61,7 +62,7 @@ public final class StoreReplica: Sendable {
     package init(
         _ path: String, isResolved: Bool = false, wall: @escaping @Sendable () -> Int64,
         driftMax: Duration = HybridClock.driftMax, isVerifying: Bool = false,
-        isGeneral: Bool = false, isCheckingLane: Bool = false,
+        mayDangle: Bool = false, isGeneral: Bool = false, isCheckingLane: Bool = false,
         usesLane: Bool = LaneUse.isFastByDefault,
         usesLocalLane: Bool = LaneUse.isLocalByDefault, olderRowsMax: Int? = nil,
         batchFactsMax: Int? = nil, windowMax: Int? = nil, partition: PartitionLimits? = nil
@@ -79,6 +80,7 @@ public final class StoreReplica: Sendable {
                 endWriting: { try? local.live.withState { _, live in live.endWriting() } },
                 wall: wall, driftMax: driftMax, isVerifying: isVerifying, isGeneral: isGeneral,
                 usesLane: usesLane, isCheckingLane: isCheckingLane)
+            environment.mayDangle = mayDangle
             environment.usesLocalLane = usesLocalLane
             if let olderRowsMax { environment.olderRowsMax = olderRowsMax }
             if let batchFactsMax { environment.batchFactsMax = batchFactsMax }

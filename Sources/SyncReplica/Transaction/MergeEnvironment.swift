@@ -17,6 +17,9 @@ struct MergeEnvironment: Sendable {
     var driftMax = HybridClock.driftMax
     /// Whether every step is checked against the whole store: for simulations.
     var isVerifying = false
+    /// Whether writers may refer to rows that are not there: then it is not checked that what they
+    /// write is stated as references.
+    var mayDangle = false
     /// Whether everything is computed by regions and views: for tests that compare.
     var isGeneral = false
     /// Whether plain objects are merged by ``FastLane``.

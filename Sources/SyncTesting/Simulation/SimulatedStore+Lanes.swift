@@ -141,7 +141,8 @@ extension SimulatedStore {
         let wall = wall
         let replica = try StoreReplica(
             path, wall: { wall.milliseconds }, driftMax: Self.driftMax,
-            isVerifying: StoreSimulation.isVerifying, isGeneral: isGeneral,
+            isVerifying: StoreSimulation.isVerifying,
+            mayDangle: StoreSimulation.mayDangle, isGeneral: isGeneral,
             usesLane: usesLane, usesLocalLane: usesLocalLane, windowMax: windowMax,
             partition: partition)
         defer { try? replica.close() }

@@ -161,7 +161,7 @@ final class SimulatedStore: SimulatedTables {
     ) throws -> StoreReplica {
         try StoreReplica(
             path, wall: { wall.milliseconds }, driftMax: driftMax,
-            isVerifying: StoreSimulation.isVerifying,
+            isVerifying: StoreSimulation.isVerifying, mayDangle: StoreSimulation.mayDangle,
             isCheckingLane: StoreSimulation.isCheckingLane,
             usesLane: StoreSimulation.usesLane, usesLocalLane: StoreSimulation.usesLane,
             partition: partition)
