@@ -170,6 +170,81 @@ struct UniqueReferenceTests {
         #expect(try a.dump() == c.dump())
     }
 
+    @Test("a number is replaced alone: what a repair hides of its cell is not lost, and stays open")
+    func repairedBeside() throws {
+        let (a, b) = try verified(
+            Self.person + """
+                CREATE TABLE pass(id INTEGER PRIMARY KEY, p INT REFERENCES person,
+                  q INT REFERENCES person ON DELETE SET NULL, CHECK(p IS NOT q));
+                CREATE UNIQUE INDEX one ON pass(coalesce(p, 0));
+                INSERT INTO person VALUES (3, 'Max')
+                """)
+        try a.run("PRAGMA foreign_keys = OFF; INSERT INTO pass VALUES (5, 7, 3)")
+        try b.run("DELETE FROM person; \(Self.eva) INSERT INTO pass VALUES (9, 7, NULL)")
+        try TestStore.sync(a, b)
+        for store in [a, b] {
+            #expect(try store.rows("SELECT count(*) FROM pass WHERE p < 0 AND q IS NULL") == [[1]])
+            let open = try store.replica.conflicts()
+            #expect(open.contains { $0.properties.contains("q") }, "\(open)")
+        }
+        #expect(try a.dump() == b.dump())
+        let open = try a.replica.conflicts()
+        let lost = try #require(open.first { $0.properties.contains("q") })
+        try a.replica.resolve(lost.id, keeping: .losing, author: "judge")
+        try TestStore.sync(a, b)
+        for store in [a, b] {
+            let names = "SELECT name FROM pass JOIN person ON person.id = q"
+            #expect(try store.rows(names) == [["Max"]])
+        }
+    }
+
+    @Test("what others do with the row at the same time is kept, or is an open conflict")
+    func writtenMeanwhile() throws {
+        for statement in ["DELETE FROM pass", "UPDATE pass SET p = 4", "UPDATE pass SET x = 'c'"] {
+            let folder = try TemporaryFolder()
+            let (a, b) = try TestStore.pair(
+                in: folder,
+                schema: Self.numbers[0].schema + ";INSERT INTO person VALUES (4, 'Ida')")
+            try a.run("PRAGMA foreign_keys = OFF; \(Self.numbers[0].loose)")
+            let c = try a.copy(at: folder.file("c.db"))
+            try c.run(statement)
+            try b.run(Self.numbers[0].real)
+            try b.pull(from: a)
+            try TestStore.sync(a, b, c)
+            try TestStore.sync(a, b, c)
+            let conflicts = try a.replica.conflicts()
+            for store in [a, b, c] {
+                #expect(try store.dump() == a.dump())
+                #expect(try store.rows("SELECT p FROM pass WHERE x = 'b'") == [[7]])
+                #expect(try store.replica.conflicts().count == conflicts.count)
+                let rows = try store.rows("SELECT p < 0, x FROM pass WHERE id = 5")
+                switch statement {
+                case "DELETE FROM pass": #expect(rows.isEmpty)
+                case "UPDATE pass SET p = 4":
+                    let isEdited = rows == [[0, "a"]]
+                    #expect(isEdited || rows == [[1, "a"]])
+                    #expect(isEdited || conflicts.contains { $0.losing.values["p"] == 4 })
+                default: #expect(rows == [[1, "c"]])
+                }
+            }
+        }
+    }
+
+    @Test("a number in nobody's way stays, and nothing is stated")
+    func nobodysWay() throws {
+        let (a, b) = try verified(Self.numbers[0].schema)
+        try a.run("PRAGMA foreign_keys = OFF; \(Self.numbers[0].loose)")
+        try b.run(Self.eva + "INSERT INTO pass VALUES (9, NULL, 'b')")
+        try TestStore.sync(a, b)
+        let vector = try a.replica.vector
+        try TestStore.sync(a, b)
+        #expect(try a.replica.vector == vector && b.replica.vector == vector)
+        for store in [a, b] {
+            #expect(try store.rows("SELECT p FROM pass ORDER BY id") == [[7], [.null]])
+            #expect(try store.replica.conflicts().isEmpty)
+        }
+    }
+
     /// Rows whose rivals are known once what these refer to is.
     static let values: [Clash] = [
         Clash(

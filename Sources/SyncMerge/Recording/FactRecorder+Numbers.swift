@@ -30,23 +30,36 @@ extension FactRecorder {
     }
 
     /// States other numbers in place of references to nothing. What they refer to is nothing, as
-    /// before.
+    /// before. Nothing else of a version changes: also what a repair does not show of it stays.
     /// - Parameter steps: by row and column, which of the numbers that it can have (from 1).
     package mutating func replaceLooseNumbers(
         _ steps: [ObjectUID: [Int: UInt32]], in view: View
     ) {
         for (name, columns) in steps.sorted(by: { $0.key < $1.key }) {
             guard let row = view.rows[name] else { continue }
-            let entity = schema.entities[row.entity]
-            var fields = row.fields
-            for (column, step) in columns {
-                let title = entity.columns[column].name.lowercased()
-                fields[column] = .value(.integer(LooseNumber.of(name, column: title, step)))
-            }
-            for cell in Set(columns.keys.compactMap { entity.cellOfColumn[$0] }).sorted() {
-                writeCell(cell, fields: fields, to: row)
+            let cells = schema.entities[row.entity].cellOfColumn
+            for cell in Set(columns.keys.compactMap { cells[$0] }).sorted() {
+                replaceLooseNumbers(columns, of: row, cell: cell)
             }
         }
+    }
+
+    private mutating func replaceLooseNumbers(
+        _ steps: [Int: UInt32], of row: ShownRow, cell: Int
+    ) {
+        guard let (id, version) = state.statedVersion(of: row, cell: cell) else { return }
+        let entity = schema.entities[row.entity]
+        let member =
+            isAlive(id.object) ? id.object : row.members.first(where: isAlive) ?? id.object
+        var value = version.value
+        for (place, column) in entity.cells[cell].enumerated() {
+            guard let step = steps[column], value[place].target == nil else { continue }
+            let title = entity.columns[column].name.lowercased()
+            value[place] = .value(.integer(LooseNumber.of(member, column: title, step)))
+        }
+        let incarnation = incarnation(member)
+        let new = Version(header.dot, incarnation: incarnation, value: value)
+        record(.cell(member, entity: row.entity, cell: cell, new))
     }
 }
 
@@ -61,6 +74,21 @@ extension View {
 }
 
 extension MergeState {
+    /// The version that a cell of a row shows; where a repair shows a part of it otherwise, the
+    /// newest one. Nil: it has none.
+    package func statedVersion(
+        of row: ShownRow, cell: Int
+    ) -> (id: VersionID, version: Version)? {
+        func versions(of uid: ObjectUID) -> [(id: VersionID, version: Version)] {
+            (objects[uid]?.cells[cell] ?? []).map { (VersionID(uid, cell: cell, dot: $0.dot), $0) }
+        }
+        if let source = row.sources[cell] {
+            return versions(of: source.object).first { $0.id == source }
+        }
+        let all = row.members.flatMap(versions)
+        return all.isEmpty ? nil : newest(of: all, dot: \.id.dot, name: \.id)
+    }
+
     /// The greatest number that an object of an entity claims or claimed last; nil when there is
     /// none.
     /// - Complexity: O(objects of the state)

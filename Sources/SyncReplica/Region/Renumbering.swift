@@ -91,10 +91,10 @@ final class Renumbering {
         let entity = state.schema.entities[row.entity]
         let cells = Set(columns.compactMap { entity.cellOfColumn[$0] }).sorted()
         return cells.compactMap { cell in
-            guard let source = row.sources[cell] else { return nil }
+            guard let (id, version) = state.statedVersion(of: row, cell: cell) else { return nil }
             return ConflictStorage.Entry(
-                id: source, entity: row.entity, reason: .lost,
-                value: ConflictStorage.encoded(entity.cells[cell].map { row.fields[$0] }),
+                id: id, entity: row.entity, reason: .lost,
+                value: ConflictStorage.encoded(version.value.map(MergeState.decoded)),
                 key: nil, met: dot)
         }
     }
