@@ -124,6 +124,9 @@ struct CollectionTests {
         try send(b, c)
         let names = "SELECT name FROM owner ORDER BY 1"
         #expect(try c.rows(names) == [[.text("ann")], [.text("bob")], [.text("eve")]])
+        // It has what the first one has dropped, under the same vector, and does not know it.
+        let doubted = [c.replica.replicaID: try #require(try c.replica.sums)]
+        #expect(try a.replica.compare(doubted).count == 1)
         // Not asked for, as a folder has it after compaction.
         for batch in try a.replica.batches(since: VersionVector()) {
             #expect(try c.replica.merge(batch))
