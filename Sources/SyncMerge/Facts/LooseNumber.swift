@@ -5,7 +5,10 @@ import SyncValues
 /// the object and the column, so that replicas which replace one number state the same.
 ///
 /// This function should not change: replicas that computed another one would have a conflict.
-enum LooseNumber {
+package enum LooseNumber {
+    /// How many numbers of one object and column are tried: more than a few are not those of rows.
+    package static let stepsMax: UInt32 = 8
+
     /// The `step`-th number (from 1): -1 to -2^51, which JSON and JavaScript hold exactly, and
     /// which SQLite gives to no row.
     static func of(_ uid: ObjectUID, column: String, _ step: UInt32) -> Int64 {

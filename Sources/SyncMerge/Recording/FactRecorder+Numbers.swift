@@ -37,29 +37,59 @@ extension FactRecorder {
     ) {
         for (name, columns) in steps.sorted(by: { $0.key < $1.key }) {
             guard let row = view.rows[name] else { continue }
-            let cells = schema.entities[row.entity].cellOfColumn
-            for cell in Set(columns.keys.compactMap { cells[$0] }).sorted() {
-                replaceLooseNumbers(columns, of: row, cell: cell)
+            let entity = schema.entities[row.entity]
+            replaceNumbers(in: Set(columns.keys), of: row) { member, column in
+                let title = entity.columns[column].name.lowercased()
+                return .value(
+                    .integer(LooseNumber.of(member, column: title, columns[column] ?? 1)))
             }
         }
     }
 
-    private mutating func replaceLooseNumbers(
-        _ steps: [Int: UInt32], of row: ShownRow, cell: Int
+    /// States references in place of numbers that were taken for references to nothing.
+    /// - Parameter fields: the references, by row and column.
+    package mutating func restoreReferences(
+        _ fields: [ObjectUID: [Int: Field]], in view: View
     ) {
-        guard let (id, version) = state.statedVersion(of: row, cell: cell) else { return }
-        let entity = schema.entities[row.entity]
-        let member =
-            isAlive(id.object) ? id.object : row.members.first(where: isAlive) ?? id.object
-        var value = version.value
-        for (place, column) in entity.cells[cell].enumerated() {
-            guard let step = steps[column], value[place].target == nil else { continue }
-            let title = entity.columns[column].name.lowercased()
-            value[place] = .value(.integer(LooseNumber.of(member, column: title, step)))
+        for (name, columns) in fields.sorted(by: { $0.key < $1.key }) {
+            guard let row = view.rows[name] else { continue }
+            replaceNumbers(in: Set(columns.keys), of: row) { _, column in
+                columns[column] ?? .value(.null)
+            }
         }
-        let incarnation = incarnation(member)
-        let new = Version(header.dot, incarnation: incarnation, value: value)
-        record(.cell(member, entity: row.entity, cell: cell, new))
+    }
+
+    private mutating func replaceNumbers(
+        in columns: Set<Int>, of row: ShownRow,
+        by field: (_ member: ObjectUID, _ column: Int) -> Field
+    ) {
+        let entity = schema.entities[row.entity]
+        for cell in Set(columns.compactMap { entity.cellOfColumn[$0] }).sorted() {
+            guard let (id, version) = state.statedVersion(of: row, cell: cell) else { continue }
+            let member =
+                isAlive(id.object) ? id.object : row.members.first(where: isAlive) ?? id.object
+            var value = version.value
+            for (place, column) in entity.cells[cell].enumerated()
+            where columns.contains(column) && value[place].target == nil {
+                value[place] = field(member, column)
+            }
+            let incarnation = incarnation(member)
+            let new = Version(header.dot, incarnation: incarnation, value: value)
+            record(.cell(member, entity: row.entity, cell: cell, new))
+        }
+    }
+}
+
+extension ShownRow {
+    /// Whether a column shows a number that took the place of one which led to nothing.
+    package func showsLooseNumber(_ column: Int, of entity: MergeEntity) -> Bool {
+        guard case .value(.integer(let number)) = fields[column], number < 0,
+            let source = entity.cellOfColumn[column].flatMap({ sources[$0] })
+        else { return false }
+        let title = entity.columns[column].name.lowercased()
+        return (1...LooseNumber.stepsMax).contains {
+            LooseNumber.of(source.object, column: title, $0) == number
+        }
     }
 }
 

@@ -118,12 +118,13 @@ struct RegionUpdate {
         return (numbered, View(numbered))
     }
 
-    /// Whether numbers in place of references had to give way: then their rows are in the region,
-    /// and the view has to be computed again.
+    /// Whether numbers in place of references had to give way, or references to be restored: then
+    /// their rows are in the region, and the view has to be computed again.
     private func hasReplacedLooseNumbers(
         by renumbering: Renumbering, in image: TableImage, of view: View, _ loader: RegionLoader
     ) throws -> Bool {
-        let rows = renumbering.replaceLooseNumbers(in: image, of: view)
+        var rows = renumbering.replaceLooseNumbers(in: image, of: view)
+        if rows.isEmpty { rows = try renumbering.restoreReferences(of: view, in: loader.region) }
         try loader.add(rows)
         return !rows.isEmpty
     }

@@ -21,8 +21,9 @@ final class Renumbering {
 
     /// By row and column, how often the number of a reference to nothing was replaced.
     private var steps: [ObjectUID: [Int: UInt32]] = [:]
-    /// More than a few of these numbers are not those of rows.
-    private static let stepsMax: UInt32 = 8
+    /// By row and column, references that are stated again, after another replica took their number
+    /// for one that leads to nothing.
+    private var restored: [ObjectUID: [Int: Field]] = [:]
 
     /// The versions that these numbers take the place of, by row.
     private var replaced: [ObjectUID: [ConflictStorage.Entry]] = [:]
@@ -50,7 +51,7 @@ final class Renumbering {
     func state(after state: MergeState, view: View) throws -> MergeState? {
         recorder = nil
         let rows = rows(of: view)
-        if rows.isEmpty, steps.isEmpty { return nil }
+        if rows.isEmpty, steps.isEmpty, restored.isEmpty { return nil }
         let name = name ?? transaction.nextTransaction()
         self.name = name
         var recorder = FactRecorder(state, dot: name.dot, time: name.time)
@@ -61,6 +62,7 @@ final class Renumbering {
             return try next(after: &supply, entity: entity)
         }
         recorder.replaceLooseNumbers(steps, in: view)
+        recorder.restoreReferences(restored, in: view)
         replaced = steps.keys.reduce(into: [:]) { replaced, name in
             replaced[name] = entries(of: name, in: state, view: view, by: recorder.header.dot)
         }
@@ -76,11 +78,68 @@ final class Renumbering {
         var rows: [ObjectUID] = []
         for (name, column) in found.sorted(by: { $0.key < $1.key }) {
             let step = steps[name]?[column] ?? 0
-            if step == Self.stepsMax { continue }
+            if step == LooseNumber.stepsMax { continue }
             steps[name, default: [:]][column] = step + 1
             rows.append(name)
         }
         return rows
+    }
+
+    /// Has references lead where they led in the tables of this replica, although another one has
+    /// replaced their numbers: a writer without foreign keys named a row, and inserted it later.
+    /// Of the row and the number only this replica knows that they belong together.
+    /// - Returns: the rows and those that they refer to, sorted: the state has to be computed again
+    ///   with them.
+    /// - Throws: SQLite errors; `corrupt`, `badData` for records that cannot be read.
+    /// - Complexity: O(rows of the region)
+    func restoreReferences(of view: View, in region: AffectedRegion) throws -> [ObjectUID] {
+        var rows: [ObjectUID] = []
+        for (key, name) in region.names
+        where !storage.schema.merge.entities[key.entity].numberColumns.isEmpty {
+            guard steps[name] == nil, restored[name] == nil, let old = region.rows[key],
+                let row = view.rows[name]
+            else { continue }
+            let fields = try references(of: row, before: old, in: region)
+            if fields.isEmpty { continue }
+            restored[name] = fields
+            rows += [name] + fields.values.compactMap(\.target)
+        }
+        return rows.sorted()
+    }
+
+    private func references(
+        of row: ShownRow, before old: [Value], in region: AffectedRegion
+    ) throws -> [Int: Field] {
+        let entity = storage.schema.merge.entities[row.entity]
+        var fields: [Int: Field] = [:]
+        for reference in entity.references {
+            let isReplaced = reference.columns.contains { column in
+                entity.numberColumns.contains(column) && row.showsLooseNumber(column, of: entity)
+                    && isOwn(old[column], in: column, of: row, entity, in: region)
+            }
+            guard isReplaced else { continue }
+            let key = storage.schema.merge.key(reference.target, reference.columns.map { old[$0] })
+            guard let target = try storage.objects.uid(of: key),
+                let life = try storage.objects.object(target)?.record.life,
+                life.contains(where: { $0.kind == .created && former.isOwn($0.dot) })
+            else { continue }
+            for (part, column) in reference.columns.enumerated() {
+                fields[column] = .reference(target, part: part)
+            }
+        }
+        return fields
+    }
+
+    /// Whether this replica has stated a value of a column, and not as a reference.
+    private func isOwn(
+        _ value: Value, in column: Int, of row: ShownRow, _ entity: MergeEntity,
+        in region: AffectedRegion
+    ) -> Bool {
+        guard let cell = entity.cellOfColumn[column], let source = row.sources[cell],
+            let place = entity.cells[cell].firstIndex(of: column),
+            let versions = region.state.objects[source.object]?.cells[cell]
+        else { return false }
+        return versions.contains { former.isOwn($0.dot) && $0.value[place] == .value(value) }
     }
 
     /// The versions of a row whose numbers were replaced, as the conflict log has them.
