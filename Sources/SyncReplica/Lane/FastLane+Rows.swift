@@ -49,6 +49,7 @@ extension FastLane {
         let access = try lane.access(arrival.shown, of: entity)
         bindKey(of: arrival, to: access.read, after: 0)
         guard try access.read.step() else { return false }
+        defer { access.read.reset() }
         let keepsOldValues = tracked[arrival.entity]?.keepsOldValues ?? false
         var row = LaneHistory.Row()
         var uncertain: [Uncertain] = []
@@ -70,6 +71,7 @@ extension FastLane {
                 index += 1
             }
         }
+        // An update of a table with an open reader saves its place.
         access.read.reset()
         guard !row.changed.isEmpty || !uncertain.isEmpty else { return true }
         bindKey(of: arrival, to: access.write, after: access.columnCount)
@@ -80,7 +82,6 @@ extension FastLane {
                 row.changed.insert(item.column)
                 if keepsOldValues { row.old.append((item.column, item.former)) }
             }
-            access.read.reset()
         }
         history.rows[place] = row
         return true
