@@ -38,12 +38,13 @@ package struct RowKey: Sendable, Hashable {
 }
 
 extension MergeSchema {
-    /// The key of a row of an entity.
-    /// - Parameter values: one for each column of the entity's key, as they are spelled.
+    /// The key of a row of an entity, also of one that a reference names.
+    /// - Parameter values: one for each column of the entity's key, as they are spelled; those of a
+    ///   reference may be the text of the number that they name.
     /// - Complexity: O(length of the values)
     package func key(_ entity: Int, _ values: [Value]) -> RowKey {
         let description = entities[entity]
-        if description.isPrivate { return RowKey(entity: entity, values) }
+        if description.isPrivate { return RowKey(entity: entity, Self.numbers(values)) }
         var folded = values
         var isFolded = false
         for (position, column) in description.key.enumerated() where position < values.count {
@@ -53,5 +54,15 @@ extension MergeSchema {
             isFolded = true
         }
         return RowKey(entity: entity, values, folded: isFolded ? folded : nil)
+    }
+
+    /// The number that a reference to an INTEGER PRIMARY KEY names, where a column holds it as
+    /// text: SQLite compares `'7'` with the key as 7. Text in another form than the number's own
+    /// (`'07'`) stays what it is: a UNIQUE tells the two apart.
+    private static func numbers(_ values: [Value]) -> [Value] {
+        guard case .text(let text)? = values.first, let number = Int64(text),
+            String(number) == text
+        else { return values }
+        return [.integer(number)]
     }
 }

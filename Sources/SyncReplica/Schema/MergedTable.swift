@@ -131,8 +131,14 @@ struct MergedTable: Sendable {
     /// Reads the rows whose columns refer to a key.
     /// - Parameter collations: ``keyCollations`` of the table that they refer to.
     func select(by columns: [Int], collations: [String]) -> String {
-        let matches = zip(columns, collations).map { column, collation in
-            SQLName.quoted(self.columns[column]) + " COLLATE \(collation) IS ?"
+        let matches = zip(columns, collations).enumerated().map { place, pair in
+            let (column, collation) = pair
+            let value = "?\(place + 1)"
+            // Without an affinity it may hold a number as text.
+            let matches =
+                affinities[column] == .blob
+                ? "IN (\(value), CAST(\(value) AS TEXT))" : "IS \(value)"
+            return SQLName.quoted(self.columns[column]) + " COLLATE \(collation) \(matches)"
         }
         return "SELECT \(list) FROM \(quoted) WHERE \(matches.joined(separator: " AND "))"
     }

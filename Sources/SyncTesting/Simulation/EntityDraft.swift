@@ -48,6 +48,9 @@ struct EntityDraft {
         return columns.count - 1
     }
 
+    /// Declares a column with another type.
+    mutating func setType(_ type: String, of column: Int) { columns[column].type = type }
+
     /// How many columns there are.
     var columnCount: Int { columns.count }
 

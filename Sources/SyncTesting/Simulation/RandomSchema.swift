@@ -19,6 +19,8 @@ struct RandomSchema {
     private var forming: SeededRandom
     /// The same, for what came after these.
     private var widening: SeededRandom
+    /// Of the types of references to numbers; nil: they have those of the numbers.
+    private var typing: SeededRandom?
     /// The same, for which numbers are shared.
     private var sharing: SeededRandom
     /// The same, for CHECKs that see the spelling of references.
@@ -32,11 +34,15 @@ struct RandomSchema {
     /// Whether most references are under a UNIQUE.
     private let isLoose: Bool
 
-    /// - Parameter isLoose: whether most references are under a UNIQUE, also over a part of them.
+    /// - Parameters:
+    ///   - isLoose: whether most references are under a UNIQUE, also over a part of them.
+    ///   - convertsReferences: whether columns may refer to numbers that hold them as text, which
+    ///     tables of files convert.
     static func draw(
-        _ random: inout SeededRandom, isLoose: Bool = false
+        _ random: inout SeededRandom, isLoose: Bool = false, convertsReferences: Bool = false
     ) -> SimulatedSchema {
         var drawing = RandomSchema(random.fork(), isLoose: isLoose)
+        if !convertsReferences { drawing.typing = nil }
         return drawing.finish()
     }
 
@@ -49,6 +55,7 @@ struct RandomSchema {
         widening = SeededRandom(seed: twin.next() &+ 0x12_0000_0000)
         sharing = SeededRandom(seed: twin.next() &+ 0x9_0000_0000)
         spelling = SeededRandom(seed: twin.next() &+ 0x5_0000_0000)
+        typing = SeededRandom(seed: twin.next() &+ 0x13_0000_0000)
         var kinds: [KeyKind] = []
         for index in 0..<(2 + random.below(3)) {
             let plain: [KeyKind] = [.number, .text, .composite]
@@ -88,6 +95,7 @@ struct RandomSchema {
                 ForeignKeyForm(isDeferred: random.chance(0.2), &widening)
             }
         }
+        for index in drafts.indices { convertReferences(of: index) }
         let tables = drafts.map { $0.sql(drafts) }
         let triggers = drafts.flatMap { SimulatedTriggers.draw($0, &widening) }
         return SimulatedSchema(
@@ -227,6 +235,20 @@ struct RandomSchema {
                 let flag = draft.add("c\(place)", role: .number(choices: 2), isRequired: true)
                 draft.addCheck(.present, on: [columns[0], flag])
             default: break
+            }
+        }
+    }
+
+    /// Gives columns that refer to numbers a type that converts these: outside of keys, to which
+    /// others refer.
+    private mutating func convertReferences(of index: Int) {
+        for reference in drafts[index].references where reference.onDelete != .setDefault {
+            guard drafts[reference.target].isPrivate, typing?.chance(0.25) ?? false else {
+                continue
+            }
+            let type = typing?.pick(["TEXT", "TEXT", "NUMERIC", "BLOB"]) ?? "INTEGER"
+            for column in reference.columns where !drafts[index].key.contains(column) {
+                drafts[index].setType(type, of: column)
             }
         }
     }

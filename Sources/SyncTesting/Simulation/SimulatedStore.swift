@@ -322,7 +322,7 @@ final class SimulatedStore: SimulatedTables {
             var fields = row.map(Field.value)
             if entity.hasPrivateNumbers { fields[entity.key[0]] = .value(.null) }
             for reference in entity.references {
-                let target = reference.columns.map { row[$0] }
+                let target = named(reference, by: reference.columns.map { row[$0] })
                 if target.contains(.null) { continue }
                 if StoreSimulation.mayDangle,
                     reference.columns.contains(where: entity.holdsNumbers(schema.merge).contains)
@@ -344,6 +344,15 @@ final class SimulatedStore: SimulatedTables {
             }
         }
         return rows
+    }
+
+    /// The key that a reference names, whatever merging takes for it: SQLite compares text with a
+    /// number by the number.
+    private func named(_ reference: MergeEntity.Reference, by values: [Value]) -> [Value] {
+        guard schema.merge.entities[reference.target].isPrivate, case .text(let text) = values[0],
+            let number = Int64(text)
+        else { return values }
+        return [.integer(number)]
     }
 
     /// Checks that SQLite finds no problem.

@@ -23,10 +23,10 @@ extension StoreSimulation.Schedules {
     /// Draws a schema.
     func schema(_ random: inout SeededRandom) -> SimulatedSchema {
         switch self {
-        case .ordinary, .migrating: RandomSchema.draw(&random)
+        case .ordinary, .migrating: RandomSchema.draw(&random, convertsReferences: true)
         case .plain: PlainSchema.draw(&random, isCrowded: false)
         case .simple: SimpleSchema.draw(&random)
-        case .loose: RandomSchema.draw(&random, isLoose: true)
+        case .loose: RandomSchema.draw(&random, isLoose: true, convertsReferences: true)
         case .crowded: PlainSchema.draw(&random, isCrowded: true)
         }
     }

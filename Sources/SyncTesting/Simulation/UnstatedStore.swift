@@ -13,7 +13,7 @@ package struct UnstatedStore: SimulatedTables {
     /// - Throws: ``SimulationFailure``, or what the engine throws.
     package static func make(seed: UInt64, at path: String) throws {
         var random = SeededRandom(seed: seed &+ 0x16_0000_0000)
-        let schema = RandomSchema.draw(&random)
+        let schema = RandomSchema.draw(&random, convertsReferences: true)
         let file = SimulatedFile.draw(&random)
         var store = UnstatedStore(
             schema: schema, database: try WriterDatabase(path), random: random)
