@@ -34,7 +34,13 @@ struct TestStore {
     }
 
     /// Runs statements as another program would.
-    func run(_ sql: String) throws { try writer.run(sql) }
+    ///
+    /// What is written next, on any replica, has a later time, in milliseconds: of two writes of one
+    /// time the name of the replica decides, which is drawn.
+    func run(_ sql: String) throws {
+        try writer.run(sql)
+        usleep(1500)
+    }
 
     /// The rows of a query.
     func rows(_ sql: String) throws -> [[Value]] { try writer.rows(sql) }

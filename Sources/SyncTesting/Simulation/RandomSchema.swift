@@ -239,14 +239,14 @@ struct RandomSchema {
         }
     }
 
-    /// Gives columns that refer to numbers a type that converts these: outside of keys, to which
-    /// others refer.
+    /// Gives columns that refer to numbers a type that may convert these: outside of keys, to
+    /// which others refer. They are types of STRICT tables, too.
     private mutating func convertReferences(of index: Int) {
         for reference in drafts[index].references where reference.onDelete != .setDefault {
             guard drafts[reference.target].isPrivate, typing?.chance(0.25) ?? false else {
                 continue
             }
-            let type = typing?.pick(["TEXT", "TEXT", "NUMERIC", "BLOB"]) ?? "INTEGER"
+            let type = typing?.pick(["TEXT", "TEXT", "ANY"]) ?? "INTEGER"
             for column in reference.columns where !drafts[index].key.contains(column) {
                 drafts[index].setType(type, of: column)
             }
