@@ -25,7 +25,8 @@ struct Simulate: AsyncParsableCommand {
     @Option(
         help: """
             Of files: ordinary; plain, as most stores are; crowded: plain, with more conflicts; \
-            simple: as most programs are, with large commits; migrating: schemas change at once.
+            simple: as most programs are, with large commits; migrating: schemas change at once; \
+            loose: writers refer to rows that are not there.
             """)
     var schedules = StoreSimulation.Schedules.ordinary
 

@@ -39,7 +39,7 @@ extension FactRecorder {
             guard let row = view.rows[name] else { continue }
             let entity = schema.entities[row.entity]
             replaceNumbers(in: Set(columns.keys), of: row) { member, column in
-                let title = entity.columns[column].name.lowercased()
+                let title = Collation.lowercased(entity.columns[column].name)
                 return .value(
                     .integer(LooseNumber.of(member, column: title, columns[column] ?? 1)))
             }
@@ -86,7 +86,7 @@ extension ShownRow {
         guard case .value(.integer(let number)) = fields[column], number < 0,
             let source = entity.cellOfColumn[column].flatMap({ sources[$0] })
         else { return false }
-        let title = entity.columns[column].name.lowercased()
+        let title = Collation.lowercased(entity.columns[column].name)
         return (1...LooseNumber.stepsMax).contains {
             LooseNumber.of(source.object, column: title, $0) == number
         }

@@ -98,11 +98,14 @@ extension MergeEntity {
     /// a part of the key of another one.
     func claimedNumberColumns(in entities: [MergeEntity]) -> [Int] {
         let claimed = Set(claims.flatMap(\.columns))
-        return claimed.filter { holdsNumber($0, in: entities, depth: 0) }.sorted()
+        return claimed.filter { holdsNumber($0, in: entities) }.sorted()
     }
 
+    /// Whether a column refers to a row by its number, also by way of the key of another one.
     /// - Parameter depth: how many keys that refer to each other were followed.
-    private func holdsNumber(_ column: Int, in entities: [MergeEntity], depth: Int) -> Bool {
+    package func holdsNumber(
+        _ column: Int, in entities: [MergeEntity], depth: Int = 0
+    ) -> Bool {
         references.contains { reference in
             guard depth < entities.count, let part = reference.columns.firstIndex(of: column)
             else { return false }

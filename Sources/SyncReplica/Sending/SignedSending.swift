@@ -55,8 +55,15 @@ struct SignedSending {
         let key = SigningKey.make()
         let first = try firstUnsigned()
         let start = Signer.start(own, first: first, store: store)
-        let signer = Signer(
+        var signer = Signer(
             replica: own, key: key.verifying, first: first, base: start, link: start, secret: key)
+        // Headers that were collected before there was a key cannot be signed any more; a copy of
+        // the file from before that has them.
+        let collected = try transaction.settings.vector(.collected)[own]
+        if collected > first {
+            signer.base = try storage.link(of: signer, at: collected)
+            signer.link = signer.base
+        }
         try storage.signers.write(signer)
         return signer
     }

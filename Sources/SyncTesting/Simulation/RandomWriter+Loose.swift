@@ -48,20 +48,3 @@ extension RandomWriter {
         }
     }
 }
-
-extension MergeEntity {
-    /// The columns of references that hold the number of a row, also as a part of a key.
-    func holdsNumbers(_ schema: MergeSchema) -> Set<Int> {
-        Set(columns.indices.filter { holdsNumber($0, in: schema, depth: 0) })
-    }
-
-    private func holdsNumber(_ column: Int, in schema: MergeSchema, depth: Int) -> Bool {
-        references.contains { reference in
-            guard depth < schema.entities.count, let part = reference.columns.firstIndex(of: column)
-            else { return false }
-            let target = schema.entities[reference.target]
-            return target.isPrivate
-                || target.holdsNumber(target.key[part], in: schema, depth: depth + 1)
-        }
-    }
-}

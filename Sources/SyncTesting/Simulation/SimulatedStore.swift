@@ -325,7 +325,9 @@ final class SimulatedStore: SimulatedTables {
                 let target = named(reference, by: reference.columns.map { row[$0] })
                 if target.contains(.null) { continue }
                 if StoreSimulation.mayDangle,
-                    reference.columns.contains(where: entity.holdsNumbers(schema.merge).contains)
+                    reference.columns.contains(where: {
+                        entity.holdsNumber($0, in: schema.merge.entities)
+                    })
                 {
                     // A number in place of a reference may be that of a row here alone.
                     for column in reference.columns { fields[column] = .value(.null) }
