@@ -95,7 +95,7 @@ struct CommandLineErrorTests {
                 for words in [
                     "problem: child: the foreign key child(code) → parent(code)",
                     #"CREATE UNIQUE INDEX "parent_code" ON "parent"("code")"#,
-                    "other: 1 row that refer to rows that are not there",
+                    "other: 1 row refers to rows that are not there",
                 ] { #expect(output.text.contains(words), "\(output.text)") }
             }
             let index = #"CREATE UNIQUE INDEX "parent_code" ON "parent"("code")"#

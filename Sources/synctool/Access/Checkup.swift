@@ -294,9 +294,9 @@ struct Checkup {
             let table = Printable.text(finding.table)
             switch finding.kind {
             case .dangling(let count):
+                let rows = Plural.text(count, of: "row") + (count == 1 ? " refers" : " refer")
                 result.checked.append(
-                    "\(table): \(Plural.text(count, of: "row")) that refer to rows that are not "
-                        + "there (PRAGMA foreign_key_check)")
+                    "\(table): \(rows) to rows that are not there (PRAGMA foreign_key_check)")
             case .mismatched(let key, let index):
                 let command = index.map {
                     "Make the columns UNIQUE: synctool alter \(Shell.quoted(path)) "

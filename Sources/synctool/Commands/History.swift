@@ -17,7 +17,8 @@ struct History: StoreCommand {
             found by comparing the tables with the records; remote: merged from another replica; \
             repair: additional changes that a merge required; authorUncertain: other writers may \
             have written a part of it, so filters treat the author as unknown; renumbered: rows of \
-            this replica got new numbers, because earlier rows had theirs.
+            this replica got new numbers, because earlier rows had theirs, or a reference to \
+            nothing got one that no row has.
 
             --values shows new values, and old ones where they are kept (synctool track --undo); \
             '?' stands for one that is not known. It reads them from the file itself. For values \
