@@ -49,10 +49,12 @@ struct StoreSimulationTests {
     /// Seed 215: where the newest of concurrent schemas was what all have together, nobody stated
     /// it again, and a replica took what one had dropped for what another one had made. Seed 217: a
     /// clone lacked a row without an insert when nobody filled in its defaults. Seed 218: a value of
-    /// a column that came after its row was deleted was lost on all replicas but one.
+    /// a column that came after its row was deleted was lost on all replicas but one. Seed 71000: a
+    /// column was stated with a transaction that the others had begun with, and none of them heard
+    /// of it.
     @Test(
         "replicas that change their schemas at the same time have one in the end",
-        arguments: [0, 215, 217, 218])
+        arguments: [0, 215, 217, 218, 71000])
     func migratingStoresConverge(seed: UInt64) throws {
         let folder = try TemporaryFolder()
         let tally = try StoreSimulation.run(seed: seed, schedules: .migrating, in: folder.path)

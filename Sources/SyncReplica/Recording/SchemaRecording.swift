@@ -3,8 +3,8 @@ import SyncValues
 
 /// States a change of this replica's schema to the others.
 ///
-/// A statement is sent with a transaction of this replica: the newest that no other one has, or
-/// else one without changes. So vectors say who knows it, like facts, and other replicas forward
+/// A statement is sent with a transaction of this replica: one that is written with it, or else one
+/// without changes. So vectors say who knows it, like facts, and other replicas forward
 /// it.
 ///
 /// Invariants
@@ -89,10 +89,13 @@ struct SchemaRecording {
 
     /// A transaction of this replica that no other one has, and that has seen what is merged here:
     /// it says which statements were known.
+    ///
+    /// What was committed before, and not sent, a copy of the file may have: its vector would say
+    /// that it knows this statement.
     private func carrier() throws -> Dot {
         let newest = try Dot(own, newestOwn())
         let known = try schemas.statements().filter { $0.dot.replica != own }
-        if try newest.number > transaction.newestSent(),
+        if transaction.hasAppended(newest),
             let seen = try storage.headers.details(newest)?.header.seen,
             known.allSatisfy({ seen.covers($0.dot) })
         {

@@ -91,15 +91,13 @@ struct OutgoingBatches {
         return batch
     }
 
-    /// The newest statement of each replica among the transactions of a batch. Who has merged these
-    /// has to know it, also where it is not the newest any more.
+    /// The statements that were sent with the transactions of a batch, the oldest first. Who has
+    /// merged these has to know the newest one of each replica, also where that is not its newest
+    /// any more; and those before it, because another one may be told apart from it by what both had
+    /// seen: an object that was made and dropped would be new.
     private func statements(from: VersionVector, upTo: VersionVector) -> [SchemaRecord] {
-        let sent = (schemas + formerSchemas).filter {
-            !from.covers($0.dot) && upTo.covers($0.dot)
-        }
-        return sent.filter { record in
-            !sent.contains { $0.dot.replica == record.dot.replica && record.isOlder(than: $0) }
-        }
+        (schemas + formerSchemas).filter { !from.covers($0.dot) && upTo.covers($0.dot) }
+            .sorted { $0.isOlder(than: $1) }
     }
 
     /// Puts parts together to batches: each has as many as the limits allow, and one at least.

@@ -19,6 +19,8 @@ final class MergeTransaction {
     let environment: MergeEnvironment
     private var clock: HybridClock
     private var newestPosition: Int64
+    /// The newest position when this transaction began.
+    private let formerPosition: Int64
     /// The positions of the transactions that were appended or adopted by this one.
     private var positions: [Dot: Int64] = [:]
 
@@ -41,6 +43,7 @@ final class MergeTransaction {
         let last = try storage.history.settings.integer(.clock)
         clock = HybridClock(last: HybridTime(rawValue: UInt64(bitPattern: last)))
         newestPosition = try storage.headers.newestPlace()
+        formerPosition = newestPosition
     }
 
     // MARK: Clock and headers
@@ -90,6 +93,10 @@ final class MergeTransaction {
     func position(ofNewest dots: some Sequence<Dot>) -> Int64 {
         dots.compactMap { positions[$0] }.max() ?? 0
     }
+
+    /// Whether this transaction has appended a header: nobody else has that one, not even a copy of
+    /// the file.
+    func hasAppended(_ dot: Dot) -> Bool { positions[dot].map { $0 > formerPosition } ?? false }
 
     /// Objects with facts of an earlier transaction are stored as part of it: a replica that lacks
     /// the transaction is to get these facts with it.
