@@ -67,7 +67,7 @@ let package = Package(
         .target(
             name: "SyncReplica",
             dependencies: [
-                "SyncCore", "SyncMerge", "SyncStorage", "SyncValues", "CSQLite",
+                "SyncCore", "SyncMerge", "SyncStorage", "SyncValues", "CLinux", "CSQLite",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
@@ -115,7 +115,7 @@ let package = Package(
             name: "synctool",
             dependencies: [
                 "SyncReplica", "SyncCore", "SyncStorage", "SyncMerge", "SyncClient", "SyncRemotes",
-                "Varlink",
+                "Varlink", "CLinux",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -1,3 +1,4 @@
+import CLinux
 import SyncCore
 import SyncStorage
 
@@ -11,6 +12,7 @@ package enum EntryPoint {
         // A reader that closes the pipe, as `head` does, is an error of write(), not a signal.
         signal(SIGPIPE, SIG_IGN)
         CoreDumps.disable()
+        syncd_limit_heap()
         DatabaseOpener.leaveSuperJournals()
         let arguments = Array(CommandLine.arguments.dropFirst())
         if let error = UnreadablePath.error(in: UnreadablePath.arguments) {

@@ -1,9 +1,10 @@
 import SyncStorage
 import SyncValues
 
-/// Which log rows of one transaction have to be assembled together: those of one key, and those of
-/// keys that name each other: a renumbering, and a cascade where one of its keys has other rows.
-/// Every other row is a change of its own, also what a cascade took (``PassingDeletes``).
+/// Which of the counted log rows of one transaction have to be assembled together: those of one
+/// key, and those of keys that name each other: a renumbering, and a cascade where one of its keys
+/// has other rows. Every other row is a change of its own, also what a cascade took
+/// (``PassingDeletes``).
 ///
 /// Keys are compared by their hashes: two keys of one hash are assembled together, which changes
 /// nothing. It takes 16 bytes for each row while it counts, and then as much for each row of a key
@@ -44,8 +45,9 @@ struct KeyCensus {
 
     /// Ends the counting.
     ///
+    /// - Parameter keepsSingles: whether a key with one row is a group, too.
     /// - Complexity: O(rows · log rows)
-    mutating func finish() {
+    mutating func finish(keepingSingles keepsSingles: Bool = false) {
         rows.sort { ($0.hash, $0.seq) < ($1.hash, $1.seq) }
         let plain = linkCascades()
         var end = 0
@@ -56,7 +58,7 @@ struct KeyCensus {
             if linked.contains(hash) {
                 linkedSeqs += rows[run..<next].map(\.seq)
                 shared.append(hash)
-            } else if next - run > 1, !plain.contains(hash) {
+            } else if keepsSingles || next - run > 1, !plain.contains(hash) {
                 starts.append(end)
                 for index in run..<next {
                     rows[end] = rows[index]
@@ -122,7 +124,7 @@ struct KeyCensus {
         return plain
     }
 
-    /// The number of keys with several rows that name no other key.
+    /// The number of groups: keys that name no other key.
     var groupCount: Int { starts.count }
 
     /// The rows of one such key, ascending.
@@ -139,9 +141,14 @@ struct KeyCensus {
         return Self.hashes(of: record, entity).contains { Self.has($0, in: shared) }
     }
 
+    /// The key of a record.
+    static func hash(of record: LogRecord, _ entity: TrackedEntity) -> Int {
+        ObjectName(entity: entity.folded, key: record.key(entity)).hashValue
+    }
+
     /// The keys that a record names: a renumbering has two.
     private static func hashes(of record: LogRecord, _ entity: TrackedEntity) -> [Int] {
-        let key = ObjectName(entity: entity.folded, key: record.key(entity)).hashValue
+        let key = hash(of: record, entity)
         guard record.kind == .renumber else { return [key] }
         let new = ObjectKey(Array(record.values.suffix(entity.keyCount)))
         return [key, ObjectName(entity: entity.folded, key: new).hashValue]

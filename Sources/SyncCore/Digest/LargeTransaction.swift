@@ -2,10 +2,14 @@ import SyncValues
 
 /// The changes of a transaction that is too large to be assembled in memory, in slices.
 ///
-/// The log is read twice: once to find the keys that have several rows (``KeyCensus``), once to
-/// assemble them key by key. Within one transaction changes of different keys do not depend on each
-/// other, but for those that name each other, which are assembled together: renumberings, and
-/// cascades of objects with several rows. These alone take memory for each object.
+/// The log is read twice: once to find the keys that may have several rows (``KeyMarks``), once to
+/// assemble the others, and to note the rows of these keys, which are assembled key by key
+/// (``KeyCensus``). Within one transaction changes of different keys do not depend on each other,
+/// but for those that name each other, which are assembled together: renumberings, and cascades of
+/// objects with several rows. Where there may be such ones all rows are counted before.
+///
+/// Four bytes of memory for each row, 16 for each one of a key with several; with renumberings and
+/// deletes that take others along 16 for each row.
 ///
 /// The slices come in no order: each change has its place in the transaction by its seq. Every call
 /// reads a bounded number of rows, within the transaction that the connection is in, and begins
@@ -14,33 +18,43 @@ import SyncValues
 final class LargeTransaction {
     /// Rows read by one call.
     private static let stepRowsMax = 20_000
-    /// Changes in a slice, and the bytes of their rows.
-    private static let sliceChangesMax = 5_000
+    /// Changes in a slice.
+    static let sliceChangesMax = 5_000
+    /// Bytes of the rows of a slice.
     private static let sliceBytesMax = 4 << 20
 
     private enum Phase {
-        case counting, singles, groups, linked, finished
+        case marking, counting, singles, groups, linked, finished
     }
 
     /// Without changes.
     let header: NetTransaction
     private let reader: LogReader
     private let keepsVanished: Bool
-    private var phase = Phase.counting
-    private var census: KeyCensus
+    private let sliceChangesMax: Int
+    private var phase = Phase.marking
+    /// Nil once all rows have to be counted.
+    private var marks: KeyMarks?
+    private var census = KeyCensus(rowsMax: 0)
     /// The last row that was read in this phase.
     private var position: Int64
     private var nextGroup = 0
     private var passing = PassingDeletes()
 
     /// - Parameter header: one that was not assembled.
-    init(_ header: NetTransaction, from reader: LogReader) {
+    init(
+        _ header: NetTransaction, from reader: LogReader,
+        sliceChangesMax: Int = LargeTransaction.sliceChangesMax
+    ) {
         self.header = header
+        self.sliceChangesMax = sliceChangesMax
         self.reader = reader
         keepsVanished = header.unassembled?.keepsVanished ?? false
         position = header.first - 1
-        census = KeyCensus(rowsMax: header.number - header.first + 1)
+        marks = KeyMarks(rowsMax: rowsMax)
     }
+
+    private var rowsMax: Int64 { header.number - header.first + 1 }
 
     /// The next changes, or none when the call only counted; nil at the end.
     ///
@@ -48,6 +62,9 @@ final class LargeTransaction {
     func nextSlice() throws -> [NetChange]? {
         defer { reader.finish() }
         switch phase {
+        case .marking:
+            try mark()
+            return []
         case .counting:
             try count()
             return []
@@ -57,6 +74,24 @@ final class LargeTransaction {
             phase = .finished
             return try assemble(census.linkedSeqs)
         case .finished: return nil
+        }
+    }
+
+    private func mark() throws {
+        try reader.seek(after: position, upTo: header.number)
+        for _ in 0..<Self.stepRowsMax {
+            guard let record = try reader.next() else {
+                census = KeyCensus(rowsMax: 2 * (marks?.repeatedCount ?? 0))
+                return begin(.singles)
+            }
+            position = record.lastSeq
+            guard let entity = record.entity else { continue }
+            guard record.kind != .deleting, record.kind != .renumber else {
+                marks = nil
+                census = KeyCensus(rowsMax: rowsMax)
+                return begin(.counting)
+            }
+            marks?.note(KeyCensus.hash(of: record, entity))
         }
     }
 
@@ -83,15 +118,25 @@ final class LargeTransaction {
         var bytes = 0
         try reader.seek(after: position, upTo: header.number)
         for _ in 0..<Self.stepRowsMax {
-            guard builder.draftCount < Self.sliceChangesMax, bytes < Self.sliceBytesMax else {
+            guard builder.draftCount < sliceChangesMax, bytes < Self.sliceBytesMax else {
                 break
             }
             guard let record = try reader.next() else {
+                if marks != nil { census.finish(keepingSingles: true) }
                 begin(.groups)
                 break
             }
             position = record.lastSeq
             guard let entity = record.entity else { continue }
+            if let marks {
+                if marks.areSeveral(KeyCensus.hash(of: record, entity)) {
+                    census.count(record)
+                } else {
+                    bytes += record.valueBytes
+                    builder.append(record)
+                }
+                continue
+            }
             let place = passing.take(record, of: entity, census: census.deletes)
             // Kind 6 is a part of its delete.
             guard record.kind != .deleting, !census.isShared(record) else { continue }
@@ -120,7 +165,7 @@ final class LargeTransaction {
         var rows = 0
         var bytes = 0
         while nextGroup < census.groupCount {
-            guard rows < Self.sliceChangesMax, bytes < Self.sliceBytesMax else { return changes }
+            guard rows < sliceChangesMax, bytes < Self.sliceBytesMax else { return changes }
             let seqs = census.seqs(ofGroup: nextGroup)
             nextGroup += 1
             rows += seqs.count

@@ -1,3 +1,4 @@
+import CLinux
 import CSQLite
 import SyncStorage
 
@@ -22,10 +23,22 @@ extension MergeSession {
         isCacheWide = true
         defer {
             isCacheWide = false
+            let isLarge = cachedBytes > Self.trimmedBytesMin
             try? setCache(kibibytes: DatabaseOpener.cacheKibibytes)
             sqlite3_db_release_memory(connection)
+            // The pages were blocks among others: what follows would take new memory beside them.
+            if isLarge { syncd_trim_memory() }
         }
         return try body()
+    }
+
+    /// Less than that is not worth the milliseconds that it takes to return it to the system.
+    private static let trimmedBytesMin = 8 << 20
+
+    private var cachedBytes: Int {
+        var (bytes, highest): (Int32, Int32) = (0, 0)
+        sqlite3_db_status(connection, SQLITE_DBSTATUS_CACHE_USED, &bytes, &highest, 0)
+        return Int(bytes)
     }
 
     private func setCache(kibibytes: Int) throws {
