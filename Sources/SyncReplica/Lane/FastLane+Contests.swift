@@ -8,8 +8,7 @@ struct LaneContest {
     /// A stored version that stays.
     struct Version {
         let dot: Dot
-        /// All of it, in ``FastLane/records``.
-        let bytes: Range<Int>
+        let incarnation: Int
         /// Its values, in ``FastLane/records``.
         let fields: Range<Int>
     }
@@ -91,16 +90,11 @@ extension FastLane {
         let span = parsed.cells[cell]
         let first = arrival.record.lowerBound
         var former: (time: HybridTime, dot: Dot)?
-        var position = span.start
-        for version in 0..<span.count {
+        var position = span.fields
+        for place in 0..<span.count {
             let found = records[arrival.record].withUnsafeBytes { bytes in
                 var cursor = ByteCursor(bytes, at: position)
-                if version == 0 { _ = cursor.varint() }
-                let start = cursor.position
-                let name = LaneRecord.Name(
-                    replica: Int64(truncatingIfNeeded: cursor.varint()),
-                    number: Int64(truncatingIfNeeded: cursor.varint()))
-                let incarnation = Int(truncatingIfNeeded: cursor.varint())
+                let version = place == 0 ? (span.dot, span.incarnation) : cursor.version()
                 let fields = cursor.position
                 var hasBlob = false
                 for _ in 0..<widths[arrival.entity][cell] {
@@ -108,19 +102,19 @@ extension FastLane {
                     _ = cursor.skipField()
                 }
                 return (
-                    name: name, incarnation: incarnation, hasBlob: hasBlob,
-                    start: start, fields: fields, end: cursor.position
+                    dot: version.0, incarnation: version.1, hasBlob: hasBlob,
+                    fields: fields, end: cursor.position
                 )
             }
             position = found.end
             guard !found.hasBlob, found.incarnation == parsed.lifeIncarnation else { return nil }
-            let dot = Dot(try replica(found.name.replica), found.name.number)
+            let dot = Dot(try replica(found.dot.replica), found.dot.number)
             let time = try time(of: dot)
             if former.map({ ($0.time, $0.dot) < (time, dot) }) ?? true { former = (time, dot) }
             if arriving.seen.covers(dot) { continue }
             keptVersions.append(
                 LaneContest.Version(
-                    dot: dot, bytes: first + found.start..<first + found.end,
+                    dot: dot, incarnation: found.incarnation,
                     fields: first + found.fields..<first + found.end))
         }
         return former?.dot

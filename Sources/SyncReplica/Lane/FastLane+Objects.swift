@@ -80,7 +80,7 @@ extension FastLane {
             let known = parsed.cells[cell]
             var isContested = known.count > 1
             if known.count == 1 {
-                let dot = Dot(try replica(known.name.replica), known.name.number)
+                let dot = Dot(try replica(known.dot.replica), known.dot.number)
                 isContested = !header(transaction(of: place)).seen.covers(dot)
             }
             guard isContested else { continue }

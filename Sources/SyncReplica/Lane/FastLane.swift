@@ -90,6 +90,8 @@ final class FastLane {
     var aliased: Set<ObjectUID> = []
     /// The record that is being read.
     var parsed = LaneRecord()
+    /// The cells of the record that is being written.
+    var written: [WrittenCell] = []
     /// By entity: the number of columns of each cell.
     let widths: [[Int]]
     /// By entity: how its table is tracked.

@@ -34,7 +34,7 @@ struct LaneItem {
         }
         let entity = items.entity(position)
         // What is written beside the fields: the object, and a name and a number for each version.
-        let countMax = bytes.count + 64 + record.cells.count * 32 + record.names.count * 48
+        let countMax = bytes.count + 64 + record.cells.count * 32 + record.versionCount * 48
         return try withUnsafeTemporaryAllocation(byteCount: countMax, alignment: 8) { memory in
             var item = ItemWriter(memory)
             item.append(byte: 1)
@@ -44,7 +44,7 @@ struct LaneItem {
             item.append(varint: 1)
             item.append(byte: record.lifeKind)
             item.append(varint: UInt64(record.lifeIncarnation))
-            try append(record.lifeName, to: &item)
+            try append(record.lifeDot, to: &item)
             for cell in entity.cellOrder {
                 try append(cell, of: entity, bytes, to: &item)
             }
@@ -64,7 +64,7 @@ struct LaneItem {
         if try isDefault(fields, entity.defaults[cell]) { return }
         item.append(entity.cells[cell])
         item.append(varint: 1)
-        try append(span.name, to: &item)
+        try append(span.dot, to: &item)
         item.append(varint: UInt64(span.incarnation))
         item.append(fields, in: entity.orders[cell])
     }
@@ -77,11 +77,8 @@ struct LaneItem {
         let span = record.cells[cell]
         var versions: [[UInt8]] = []
         var cursor = ByteCursor(bytes, at: span.start)
-        for _ in 0..<cursor.varint() {
-            let name = LaneRecord.Name(
-                replica: Int64(truncatingIfNeeded: cursor.varint()),
-                number: Int64(truncatingIfNeeded: cursor.varint()))
-            let incarnation = cursor.varint()
+        for _ in 0..<cursor.count() {
+            let (dot, incarnation) = cursor.version()
             let start = cursor.position
             for _ in entity.defaults[cell] { _ = cursor.skipField() }
             let fields = UnsafeRawBufferPointer(rebasing: bytes[start..<cursor.position])
@@ -89,8 +86,8 @@ struct LaneItem {
             versions.append(
                 try withUnsafeTemporaryAllocation(byteCount: fields.count + 48, alignment: 8) {
                     var version = ItemWriter($0)
-                    try append(name, to: &version)
-                    version.append(varint: incarnation)
+                    try append(dot, to: &version)
+                    version.append(varint: UInt64(truncatingIfNeeded: incarnation))
                     version.append(fields, in: entity.orders[cell])
                     return Array(version.bytes)
                 })
@@ -115,19 +112,17 @@ struct LaneItem {
         return try defaults.map { _ in try RecordCoding.field(from: &reader) } == defaults
     }
 
-    private mutating func append(
-        _ name: LaneRecord.Name, to item: inout ItemWriter
-    ) throws {
+    private mutating func append(_ dot: RecordDot, to item: inout ItemWriter) throws {
         let id: ReplicaID
-        if let replica, replica.number == name.replica {
+        if let replica, replica.number == dot.replica {
             id = replica.id
         } else {
-            id = try replicas.name(of: name.replica)
-            replica = (name.replica, id)
+            id = try replicas.name(of: dot.replica)
+            replica = (dot.replica, id)
         }
         item.append(id.high)
         item.append(id.low)
-        item.append(UInt64(bitPattern: name.number))
+        item.append(UInt64(bitPattern: dot.number))
     }
 }
 

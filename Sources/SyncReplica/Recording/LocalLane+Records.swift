@@ -7,23 +7,30 @@ extension LocalLane {
     /// - Returns: the position of the newest transaction among these.
     func appendChanged(_ cells: PositionSet, of row: Int) -> Int {
         record.removeAll()
+        dots.removeAll(keepingCapacity: true)
         var newest = 0
-        stored.withUnsafeBytes { stored in
-            func copy(_ range: Range<Int>) {
-                record.append(bytes: UnsafeRawBufferPointer(rebasing: stored[range]))
-            }
-            copy(0..<(parsed.cells.first?.start ?? stored.count))
-            var start = 0
-            for (cell, span) in parsed.cells.enumerated() {
-                defer { start = shown.ends[cell] }
-                guard cells.contains(cell) else {
-                    copy(span.start..<span.end)
-                    continue
-                }
+        var form = RecordForm(
+            .created, incarnation: parsed.lifeIncarnation, by: parsed.lifeDot)
+        for (cell, known) in parsed.cells.enumerated() {
+            var dot = known.dot
+            if cells.contains(cell) {
                 let writer = writes.writer(of: cell, row: row) ?? recording.headers.count - 1
                 newest = max(newest, writer)
-                append(writer, incarnation: parsed.lifeIncarnation, start..<shown.ends[cell])
+                dot = self.dot(of: writer)
             }
+            dots.append(dot)
+            form.add(dot, incarnation: known.incarnation, of: cell)
+        }
+        form.appendHead(cellCount: dots.count, to: &record)
+        var start = 0
+        for (cell, dot) in dots.enumerated() {
+            form.appendVersion(dot, incarnation: parsed.lifeIncarnation, to: &record)
+            if cells.contains(cell) {
+                appendShown(start..<shown.ends[cell])
+            } else {
+                appendStored(parsed.cells[cell])
+            }
+            start = shown.ends[cell]
         }
         return newest
     }
@@ -31,67 +38,74 @@ extension LocalLane {
     /// Writes the record of a known object that has ended.
     func appendDeleted(by deleter: Int) {
         record.removeAll()
-        record.append(varint: 1)
-        append(.deleted, incarnation: parsed.lifeIncarnation, by: deleter)
-        stored.withUnsafeBytes {
-            record.append(bytes: UnsafeRawBufferPointer(rebasing: $0[parsed.cellsStart...]))
+        let form = RecordForm(
+            .deleted, incarnation: parsed.lifeIncarnation, by: dot(of: deleter))
+        form.appendHead(cellCount: parsed.cells.count, to: &record)
+        for known in parsed.cells {
+            form.appendVersion(known.dot, incarnation: known.incarnation, to: &record)
+            appendStored(known)
         }
     }
 
     /// Writes the record of a new object.
     /// - Returns: the position of the newest transaction in it.
     func appendNew(_ row: Int, _ entity: StatedEntity) -> Int {
-        record.removeAll()
-        record.append(varint: 1)
-        return appendLife(1, of: row, entity)
+        appendLife(1, of: row, entity, after: nil)
     }
 
     /// Writes the record of a known object whose row was deleted and inserted again. A transaction
     /// that did both states both.
     /// - Returns: the position of the newest transaction among these.
     func appendRecreated(_ row: Int, _ entity: StatedEntity) -> Int {
-        record.removeAll()
-        if let deleter = writes.deleter(of: row), deleter == writes.inserter(of: row) {
-            record.append(varint: 2)
-            append(.deleted, incarnation: parsed.lifeIncarnation, by: deleter)
-        } else {
-            record.append(varint: 1)
-        }
-        return appendLife(parsed.lifeIncarnation + 1, of: row, entity)
-    }
-
-    private func append(_ kind: LifeKind, incarnation: Int, by writer: Int) {
-        record.append(byte: kind.rawValue)
-        record.append(varint: UInt64(incarnation))
-        append(dot: writer)
+        let deleter = writes.deleter(of: row)
+        let end = deleter == writes.inserter(of: row) ? deleter : nil
+        return appendLife(parsed.lifeIncarnation + 1, of: row, entity, after: end)
     }
 
     /// Writes a life that a row begins, and all its cells.
-    private func appendLife(_ incarnation: Int, of row: Int, _ entity: StatedEntity) -> Int {
+    /// - Parameter deleter: the transaction that ended the life before it; nil: it is not stated.
+    private func appendLife(
+        _ incarnation: Int, of row: Int, _ entity: StatedEntity, after deleter: Int?
+    ) -> Int {
+        record.removeAll()
+        dots.removeAll(keepingCapacity: true)
         var newest = writes.inserter(of: row) ?? recording.headers.count - 1
-        append(.created, incarnation: incarnation, by: newest)
-        record.append(varint: UInt64(entity.cells.count))
-        var start = 0
+        var form = RecordForm(.created, incarnation: incarnation, by: dot(of: newest))
         for cell in entity.cells.indices {
             let writer = writes.writer(of: cell, row: row) ?? newest
             newest = max(newest, writer)
-            append(writer, incarnation: incarnation, start..<shown.ends[cell])
+            dots.append(dot(of: writer))
+            form.add(dots[cell], incarnation: incarnation, of: cell)
+        }
+        if let deleter {
+            let end = RecordForm(
+                .deleted, incarnation: parsed.lifeIncarnation, by: dot(of: deleter))
+            form.appendHead(after: end, cellCount: dots.count, to: &record)
+        } else {
+            form.appendHead(cellCount: dots.count, to: &record)
+        }
+        var start = 0
+        for (cell, dot) in dots.enumerated() {
+            form.appendVersion(dot, incarnation: incarnation, to: &record)
+            appendShown(start..<shown.ends[cell])
             start = shown.ends[cell]
         }
         return newest
     }
 
-    func append(_ writer: Int, incarnation: Int, _ range: Range<Int>) {
-        record.append(varint: 1)
-        append(dot: writer)
-        record.append(varint: UInt64(incarnation))
+    private func appendShown(_ range: Range<Int>) {
         shown.fields.bytes.withUnsafeBytes {
             record.append(bytes: UnsafeRawBufferPointer(rebasing: $0[range]))
         }
     }
 
-    func append(dot writer: Int) {
-        record.append(varint: UInt64(replica))
-        record.append(varint: UInt64(bitPattern: recording.headers[writer].dot.number))
+    private func appendStored(_ cell: LaneRecord.Cell) {
+        stored.withUnsafeBytes {
+            record.append(bytes: UnsafeRawBufferPointer(rebasing: $0[cell.fields..<cell.end]))
+        }
+    }
+
+    private func dot(of writer: Int) -> RecordDot {
+        RecordDot(replica: replica, number: recording.headers[writer].dot.number)
     }
 }

@@ -49,6 +49,8 @@ final class LocalLane {
     var parsed = LaneRecord()
     var stored: [UInt8] = []
     var record = ByteWriter()
+    /// The transactions of the versions that are written.
+    var dots: [RecordDot] = []
     private var item: LaneItem
     /// By entity: the difference that its objects make to the sums.
     private var sums: [UInt128]

@@ -10,7 +10,7 @@ struct OutgoingFacts {
 
     private let dots: [Dot]
     /// By number of the replica in `syncd_replica` and number of the transaction: its position.
-    private var transactions: [LaneRecord.Name: Int32] = [:]
+    private var transactions: [RecordDot: Int32] = [:]
     private var objects: [ObjectUID] = []
     private var lives = ArrivingFacts.Lives()
     private var aliases = ArrivingFacts.Aliases()
@@ -19,7 +19,7 @@ struct OutgoingFacts {
     private var groupPlaces: [[Int]] = []
     /// The positions of objects that were named by their identity.
     private var named: [ObjectUID: Int32] = [:]
-    private var last: (name: LaneRecord.Name, place: Int32?) = (LaneRecord.Name(), nil)
+    private var last: (dot: RecordDot, place: Int32?) = (RecordDot(), nil)
 
     /// - Parameters:
     ///   - dots: the transactions whose facts are collected.
@@ -29,7 +29,7 @@ struct OutgoingFacts {
         transactions.reserveCapacity(dots.count)
         for (place, dot) in dots.enumerated() {
             guard let replica = numbers[dot.replica] else { continue }
-            transactions[LaneRecord.Name(replica: replica, number: dot.number)] = Int32(place)
+            transactions[RecordDot(replica: replica, number: dot.number)] = Int32(place)
         }
     }
 
@@ -50,59 +50,52 @@ struct OutgoingFacts {
     /// - Complexity: O(bytes)
     mutating func add(_ record: OutgoingPart.Record, widths: [Int]) throws {
         let (bytes, entity) = (record.bytes, record.entity)
-        var cursor = ByteCursor(bytes)
+        var reader = RecordReader(bytes)
         let object = Int32(objects.count)
         objects.append(record.uid)
         numbers.append(record.number)
-        for _ in 0..<count(&cursor, bytes) {
-            let kind = LifeKind(rawValue: cursor.byte())
-            let incarnation = Int32(truncatingIfNeeded: cursor.varint())
-            let transaction = transaction(&cursor)
-            guard let kind, !cursor.isBroken else { throw Self.damaged }
-            guard let transaction else { continue }
+        for _ in 0..<reader.lifeCount {
+            let life = reader.life()
+            guard let kind = LifeKind(rawValue: life.kind), !reader.cursor.isBroken else {
+                throw Self.damaged
+            }
+            guard let transaction = transaction(life.dot) else { continue }
             lives.objects.append(object)
             lives.entities.append(Int32(entity))
             lives.kinds.append(kind)
             lives.transactions.append(transaction)
-            lives.incarnations.append(incarnation)
+            lives.incarnations.append(Int32(truncatingIfNeeded: life.incarnation))
         }
-        guard cursor.varint() == UInt64(widths.count) else { throw Self.damaged }
+        guard reader.hasCells(widths.count) else { throw Self.damaged }
         for (cell, width) in widths.enumerated() {
-            for _ in 0..<count(&cursor, bytes) {
-                let transaction = transaction(&cursor)
-                let incarnation = Int32(truncatingIfNeeded: cursor.varint())
-                guard let transaction else {
-                    for _ in 0..<width { _ = cursor.skipField() }
+            for _ in 0..<reader.versionCount() {
+                let version = reader.version()
+                guard let transaction = transaction(version.dot) else {
+                    for _ in 0..<width { _ = reader.cursor.skipField() }
                     continue
                 }
                 let group = group(entity, cell, width: width)
-                groups[group].add(object, transaction, incarnation: incarnation)
+                groups[group].add(
+                    object, transaction,
+                    incarnation: Int32(truncatingIfNeeded: version.incarnation))
                 for column in 0..<width {
-                    if let target = cursor.reference() {
+                    if let target = reader.cursor.reference() {
                         let object = place(of: target.uid)
                         groups[group].values[column].append(object: object, part: target.part)
                     } else {
-                        groups[group].values[column].append(&cursor, bytes)
+                        groups[group].values[column].append(&reader.cursor, bytes)
                     }
                 }
             }
-            guard !cursor.isBroken else { throw Self.damaged }
+            guard !reader.cursor.isBroken else { throw Self.damaged }
         }
-        guard cursor.position == bytes.count else { throw Self.damaged }
+        guard reader.cursor.isAtEnd else { throw Self.damaged }
     }
 
     static let damaged = SyncError(.badData, "an object's record is damaged")
 
-    /// A count: no more than there are bytes, so that damaged ones end.
-    private func count(_ cursor: inout ByteCursor, _ bytes: UnsafeRawBufferPointer) -> Int {
-        Int(min(cursor.varint(), UInt64(bytes.count)))
-    }
-
-    private mutating func transaction(_ cursor: inout ByteCursor) -> Int32? {
-        let replica = Int64(truncatingIfNeeded: cursor.varint())
-        let name = LaneRecord.Name(
-            replica: replica, number: Int64(truncatingIfNeeded: cursor.varint()))
-        if name != last.name { last = (name, transactions[name]) }
+    private mutating func transaction(_ dot: RecordDot) -> Int32? {
+        if dot != last.dot { last = (dot, transactions[dot]) }
         return last.place
     }
 

@@ -37,7 +37,7 @@ struct OutgoingParts {
     private var writer = OutgoingPart.TransactionWriter()
     private var head = ByteWriter()
     /// What the large facts of a transaction add to its weight.
-    private var large: [LaneRecord.Name: Int] = [:]
+    private var large: [RecordDot: Int] = [:]
     /// By number of a replica in `syncd_replica`.
     private var ends: [Int64: [End]] = [:]
 
@@ -131,14 +131,14 @@ struct OutgoingParts {
             _, entity, _, bytes in
             try record.read(bytes, widths: widths[entity])
             for fact in record.facts where fact.bytes.count >= Self.largeBytes {
-                large[fact.name, default: 0] += fact.bytes.count / Self.largeBytes
+                large[fact.dot, default: 0] += fact.bytes.count / Self.largeBytes
             }
         }
     }
 
     private func largeWeight(of dot: Dot, _ numbers: [ReplicaID: Int64]) -> Int {
         guard !large.isEmpty, let replica = numbers[dot.replica] else { return 0 }
-        return large[.init(replica: replica, number: dot.number)] ?? 0
+        return large[RecordDot(replica: replica, number: dot.number)] ?? 0
     }
 
     private mutating func note(_ dot: Dot, in part: Int, _ numbers: [ReplicaID: Int64]) {
@@ -217,7 +217,7 @@ struct OutgoingParts {
             owners.removeAll(keepingCapacity: true)
             found.removeAll(keepingCapacity: true)
             for fact in record.facts {
-                let part = finder.part(of: fact.name)
+                let part = finder.part(of: fact.dot)
                 owners.append(part)
                 guard let part else { continue }
                 guard isWeighed || fact.bytes.count < Self.largeBytes else { throw LargeFact() }
@@ -297,22 +297,22 @@ struct OutgoingParts {
 
         /// - Returns: nil for one that is not sent.
         /// - Complexity: O(log n) in the parts
-        mutating func part(of name: LaneRecord.Name) -> Int? {
-            if let last, last.replica == name.replica, name.number > last.after,
-                name.number <= last.upTo
+        mutating func part(of dot: RecordDot) -> Int? {
+            if let last, last.replica == dot.replica, dot.number > last.after,
+                dot.number <= last.upTo
             {
                 return last.part
             }
-            let start = known[name.replica] ?? 0
-            guard name.number > start, let ends = ends[name.replica] else { return nil }
+            let start = known[dot.replica] ?? 0
+            guard dot.number > start, let ends = ends[dot.replica] else { return nil }
             var (low, high) = (0, ends.count)
             while low < high {
                 let middle = (low + high) / 2
-                if ends[middle].number < name.number { low = middle + 1 } else { high = middle }
+                if ends[middle].number < dot.number { low = middle + 1 } else { high = middle }
             }
             guard low < ends.count else { return nil }
             last = (
-                name.replica, low > 0 ? ends[low - 1].number : start, ends[low].number,
+                dot.replica, low > 0 ? ends[low - 1].number : start, ends[low].number,
                 ends[low].part
             )
             return ends[low].part

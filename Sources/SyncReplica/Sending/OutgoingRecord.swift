@@ -9,10 +9,13 @@ struct OutgoingRecord {
     /// A fact, in the order of the record.
     struct Placed {
         /// Its transaction.
-        let name: LaneRecord.Name
+        let dot: RecordDot
         /// 0: a life fact; n: a version of cell n - 1.
         let group: Int
-        /// Its bytes.
+        /// Of a life fact.
+        var kind = UInt8(0)
+        let incarnation: Int
+        /// Its fields.
         let bytes: Range<Int>
     }
 
@@ -26,36 +29,31 @@ struct OutgoingRecord {
     mutating func read(_ bytes: UnsafeRawBufferPointer, widths: [Int]) throws {
         facts.removeAll(keepingCapacity: true)
         cellCount = widths.count
-        var cursor = ByteCursor(bytes)
-        // A count: no more than there are bytes, so that damaged ones end.
-        func count() -> UInt64 { min(cursor.varint(), UInt64(bytes.count)) }
-        func name() -> LaneRecord.Name {
-            let replica = Int64(truncatingIfNeeded: cursor.varint())
-            return .init(replica: replica, number: Int64(truncatingIfNeeded: cursor.varint()))
+        var reader = RecordReader(bytes)
+        for _ in 0..<reader.lifeCount {
+            let life = reader.life()
+            facts.append(
+                Placed(
+                    dot: life.dot, group: 0, kind: life.kind, incarnation: life.incarnation,
+                    bytes: 0..<0))
         }
-        for _ in 0..<count() {
-            let start = cursor.position
-            _ = cursor.byte()
-            _ = cursor.varint()
-            facts.append(Placed(name: name(), group: 0, bytes: start..<cursor.position))
-        }
-        guard cursor.varint() == UInt64(widths.count) else { throw OutgoingFacts.damaged }
+        guard reader.hasCells(widths.count) else { throw OutgoingFacts.damaged }
         for (cell, width) in widths.enumerated() {
-            for _ in 0..<count() {
-                let start = cursor.position
-                let name = name()
-                _ = cursor.varint()
-                for _ in 0..<width { _ = cursor.skipField() }
-                guard !cursor.isBroken else { throw OutgoingFacts.damaged }
-                facts.append(Placed(name: name, group: cell + 1, bytes: start..<cursor.position))
+            for _ in 0..<reader.versionCount() {
+                let version = reader.version()
+                let start = reader.cursor.position
+                for _ in 0..<width { _ = reader.cursor.skipField() }
+                guard !reader.cursor.isBroken else { throw OutgoingFacts.damaged }
+                facts.append(
+                    Placed(
+                        dot: version.dot, group: cell + 1, incarnation: version.incarnation,
+                        bytes: start..<reader.cursor.position))
             }
         }
-        guard !cursor.isBroken, cursor.position == bytes.count else {
-            throw OutgoingFacts.damaged
-        }
+        guard !reader.cursor.isBroken, reader.cursor.isAtEnd else { throw OutgoingFacts.damaged }
     }
 
-    /// Writes the record with some of its facts alone.
+    /// Writes the record with some of its facts alone, never in the compact form.
     /// - Parameters:
     ///   - bytes: those that were read.
     ///   - chosen: the positions of the facts, ascending.
@@ -69,7 +67,15 @@ struct OutgoingRecord {
             let members = rest.prefix { facts[$0].group == group }
             writer.append(varint: UInt64(members.count))
             for place in members {
-                writer.append(bytes: UnsafeRawBufferPointer(rebasing: bytes[facts[place].bytes]))
+                let fact = facts[place]
+                if group == 0 {
+                    writer.append(byte: fact.kind)
+                    writer.append(varint: UInt64(truncatingIfNeeded: fact.incarnation))
+                    writer.append(fact.dot)
+                } else {
+                    writer.append(version: fact.dot, incarnation: fact.incarnation)
+                    writer.append(bytes: UnsafeRawBufferPointer(rebasing: bytes[fact.bytes]))
+                }
             }
             rest = rest.dropFirst(members.count)
         }

@@ -214,14 +214,15 @@ final class MergeSession {
     }
 
     func prepare() throws -> ReplicaStorage {
+        let settings = Metadata(connection)
         if let storage, try isPresent(storage) {
+            try requireWriting(settings)
             try storage.reload()
             return storage
         }
         try requireWhole()
         try ReplicationTables.create(connection)
-        let settings = Metadata(connection)
-        try settings.requireKnownWriting()
+        try requireWriting(settings)
         let policies = try storedPolicies(in: settings)
         if policies.shareNumbers { try settings.use(.sharedNumbers) }
         let tables = try trackedTables()
@@ -236,6 +237,13 @@ final class MergeSession {
             structure: try schemaStatements(of: schema))
         self.storage = storage
         return storage
+    }
+
+    /// In each transaction: the one that noted compact records first may have been rolled back when
+    /// it was committed.
+    private func requireWriting(_ settings: Metadata) throws {
+        try settings.requireKnownWriting()
+        try settings.use(.compactRecords)
     }
 
     /// The identities of the tables and columns as they are now, stored where they have changed.

@@ -46,8 +46,10 @@ extension Metadata {
         package static let sharedNumbers = Writing(rawValue: 4)
         /// The identities of objects follow `syncd_meta.births`.
         package static let ascendingIdentities = Writing(rawValue: 64)
+        /// Records may be compact.
+        package static let compactRecords = Writing(rawValue: 128)
         /// All that this code knows.
-        static let known: Writing = [.sharedNumbers, .ascendingIdentities]
+        static let known: Writing = [.sharedNumbers, .ascendingIdentities, .compactRecords]
     }
 
     /// Accepts a store that this code can record and merge.
