@@ -185,11 +185,14 @@ final class SimulatedStore: SimulatedTables {
         try remember()
     }
 
-    /// Ends the process, and opens the file with another one.
+    /// Ends the process, and opens the file with another one. A store that an earlier version made
+    /// has records of such a version then.
     func restart() throws {
         formerLane = lane
         try replica.close()
         database = try WriterDatabase(path)
+        let births = "SELECT count(*) FROM syncd_meta WHERE key = 'births'"
+        if try database.run(births) == [[0]] { try EarlierRecords.write(in: database) }
         try continueHere()
         try setUp()
     }
