@@ -36,6 +36,7 @@ enum RecordTarget {
             let names = try names.get().names
             let widths = [[1], [1, 1], [2, 1], []][Int(choices.byte() % 4)]
             let body = choices.rest
+            _ = read(body, widths: widths)
             let record = try refusing("record") {
                 try RecordCoding.decode(body, entity: 0, widths: widths, replicas: names)
             }
@@ -47,6 +48,7 @@ enum RecordTarget {
                 try require(
                     try RecordCoding.encode(again, replicas: names) == bytes,
                     "a record does not read the same")
+                try require(read(bytes, widths: widths), "a lane does not read a record")
                 _ = record.incarnation
             }
         case 1:
@@ -61,6 +63,16 @@ enum RecordTarget {
             }
         case 4: blend(choices)
         default: try changes(&choices)
+        }
+    }
+
+    /// Reads a record as the lanes and the extraction do.
+    private static func read(_ bytes: [UInt8], widths: [Int]) -> Bool {
+        bytes.withUnsafeBytes { bytes in
+            var parsed = LaneRecord()
+            var outgoing = OutgoingRecord()
+            let isRead = parsed.read(bytes, widths: widths)
+            return (try? outgoing.read(bytes, widths: widths)) != nil && isRead
         }
     }
 
