@@ -72,6 +72,17 @@ struct StoreSimulationTests {
         #expect(tally.doubtful > 0 && tally.collected > 0)
     }
 
+    /// A long run: `swift run -c release syncsim --kind files --schedules plain --count 1000`.
+    ///
+    /// Seed 5404: a row was deleted before its insert was sent, and the delete was collected. Who had
+    /// got its columns kept them, hidden, with a conflict that nobody else had.
+    @Test("replicas of plain schemas have the same rows", arguments: [5404])
+    func plainStoresConverge(seed: UInt64) throws {
+        let folder = try TemporaryFolder()
+        let tally = try StoreSimulation.run(seed: seed, schedules: .plain, in: folder.path)
+        #expect(tally.doubtful > 0 && tally.collected > 0)
+    }
+
     /// A long run: `swift run -c release syncsim --kind files --schedules loose --count 1000`.
     ///
     /// Seed 31: a replica that returned with the snapshot of one that doubted had rows which others

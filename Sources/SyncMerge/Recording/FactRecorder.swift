@@ -50,10 +50,19 @@ package struct FactRecorder {
         record(.alias(left, right, header.dot))
     }
 
-    /// Deletes an object that has a life fact.
+    /// Deletes an object.
     package mutating func delete(_ uid: ObjectUID, entity: Int, at dot: Dot? = nil) {
         let life = Life(dot ?? header.dot, kind: .deleted, incarnation: incarnation(uid))
         record(.life(uid, entity: entity, life))
+    }
+
+    /// Deletes an object that has no life fact, but cells: its creation was overwritten by a delete
+    /// that is not here.
+    package mutating func deleteUnborn(_ uid: ObjectUID) {
+        guard let record = state.objects[uid], record.life.isEmpty, !record.dots.isEmpty else {
+            return
+        }
+        delete(uid, entity: record.entity)
     }
 
     /// Revives an object that is shown although deleted.

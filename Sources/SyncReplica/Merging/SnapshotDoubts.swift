@@ -128,14 +128,22 @@ struct SnapshotDoubts {
     /// States again what another member has, too, after the batch was merged. Of deleted objects
     /// that no row shows there is nothing to state: a transaction without a fact would be answered
     /// by the next snapshot that leaves them out, and that by another transaction, without end.
+    ///
+    /// Cells without a life fact are those of a deleted object: the delete overwrote the creation
+    /// before they were sent, and was collected before it came. The delete is stated again: else
+    /// these cells would stay, hidden, at those that have them, and nowhere else.
     /// - Throws: as ``AuthoredRecording``.
     /// - Complexity: O(objects, and what is unresolved)
     func keep() throws {
         guard !held.isEmpty else { return }
         let recording = AuthoredRecording(transaction, author: nil, context: "kept")
         try recording.recordUnlessEmpty(about: held.sorted()) { recorder, view in
-            for uid in held.sorted() where recorder.isAlive(uid) || view.revived.contains(uid) {
-                recorder.restate(uid)
+            for uid in held.sorted() {
+                if recorder.isAlive(uid) || view.revived.contains(uid) {
+                    recorder.restate(uid)
+                } else {
+                    recorder.deleteUnborn(uid)
+                }
             }
         }
     }

@@ -21,7 +21,8 @@ struct SnapshotGaps {
         /// Facts that the sender dropped, by object: to be confirmed by other members.
         var missing: [ObjectUID: Set<Dot>] = [:]
         /// Rows that came with another member's snapshot, and that nobody deleted as far as this
-        /// replica knows: they stay, and are stated again.
+        /// replica knows: they stay, and are stated again. Also cells of objects whose creation was
+        /// overwritten before they came.
         var kept: Set<ObjectUID> = []
     }
 
@@ -76,10 +77,12 @@ struct SnapshotGaps {
                 return
             }
             // Where the snapshot has other facts of the object, these decide.
-            guard dropped.count == dots.count, facts[uid] == nil, object.key != nil else { return }
+            guard dropped.count == dots.count, facts[uid] == nil else { return }
+            let isUnborn = object.record.life.isEmpty
+            guard object.key != nil || isUnborn else { return }
             if dots.allSatisfy(returned.covers) {
                 leftOut.kept.insert(uid)
-            } else {
+            } else if !isUnborn {
                 lostCount += 1
             }
         }
