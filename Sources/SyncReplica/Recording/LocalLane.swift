@@ -154,6 +154,9 @@ final class LocalLane {
             for row in 0..<writes.count where !writes.isEarlier(row) { try store(row) }
             for place in writes.places { try describe(place) }
             if writes.isLast { return }
+            // One window at a time.
+            writes.removeAll()
+            uids = IdentityList(count: 0)
             writes = try LoggedWrites(
                 recording, from: storage.unrecorded, entities: objects.entities,
                 start: writes.end, changesMax: windowMax)

@@ -213,6 +213,12 @@ struct LoggedWrites {
         (laterWriters, deleters, recreated) = ([:], [:], [])
     }
 
+    /// Gives back the memory of all rows.
+    mutating func removeAll() {
+        (rows, keys, numbered, keyed) = ([], [], [], [:])
+        forgetWrites()
+    }
+
     // MARK: Rows
 
     /// The number of rows that were written; each has a position.

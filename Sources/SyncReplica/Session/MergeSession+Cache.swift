@@ -11,9 +11,9 @@ import SyncStorage
 /// - While other programs read, what does not fit stays in memory: nothing waits for them before
 ///   the commit.
 extension MergeSession {
-    /// Identities are random, so that a few thousand pages of their index are written repeatedly.
-    /// With a smaller cache they are written and read each time.
-    private static let wideKibibytes = 32_768
+    /// Rows and identities ascend, but what refers to rows, and the identities of rows from earlier
+    /// versions, do not: a few thousand pages are written repeatedly.
+    private static let wideKibibytes = 16_384
 
     /// Runs `body` with the cache that a large transaction needs, and releases its memory.
     /// - Throws: what `body` throws; SQLite errors.
