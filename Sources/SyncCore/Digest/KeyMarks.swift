@@ -1,10 +1,10 @@
 /// Which keys of one transaction may have several rows: a table of bits, where a key of one row may
 /// be taken for one of several, and never the other way round.
 ///
-/// One key in some sixteen that has one row shares its place in the table with another one.
+/// One key in some eight that has one row shares its place in the table with another one.
 struct KeyMarks {
     /// Places in the table for each row, of two bits each: never, once, several times.
-    private static let placesPerRow: Int64 = 16
+    private static let placesPerRow: Int64 = 8
     /// Beyond that number of rows places are shared by more keys.
     private static let rowsMax: Int64 = 1 << 24
 
@@ -14,7 +14,7 @@ struct KeyMarks {
     /// as many at most.
     private(set) var repeatedCount: Int64 = 0
 
-    /// - Parameter rowsMax: no more rows are noted. It takes four bytes for each.
+    /// - Parameter rowsMax: no more rows are noted. It takes two bytes for each.
     init(rowsMax: Int64) {
         let rows = max(1, min(rowsMax, Self.rowsMax))
         placeCount = UInt(rows * Self.placesPerRow)

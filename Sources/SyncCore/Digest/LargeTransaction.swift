@@ -8,7 +8,7 @@ import SyncValues
 /// but for those that name each other, which are assembled together: renumberings, and cascades of
 /// objects with several rows. Where there may be such ones all rows are counted before.
 ///
-/// Four bytes of memory for each row, 16 for each one of a key with several; with renumberings and
+/// Two bytes of memory for each row, 16 for each one of a key with several; with renumberings and
 /// deletes that take others along 16 for each row.
 ///
 /// The slices come in no order: each change has its place in the transaction by its seq. Every call
