@@ -93,8 +93,8 @@ struct OutgoingBatches {
 
     /// The statements that were sent with the transactions of a batch, the oldest first. Who has
     /// merged these has to know the newest one of each replica, also where that is not its newest
-    /// any more; and those before it, because another one may be told apart from it by what both had
-    /// seen: an object that was made and dropped would be new.
+    /// any more; and those before it: what two replicas have changed at the same time is told by
+    /// what both had seen, and an object that one had made and dropped would be new.
     private func statements(from: VersionVector, upTo: VersionVector) -> [SchemaRecord] {
         (schemas + formerSchemas).filter { !from.covers($0.dot) && upTo.covers($0.dot) }
             .sorted { $0.isOlder(than: $1) }
