@@ -31,7 +31,7 @@ struct MergeEnvironment: Sendable {
     var isCheckingLane = false
     /// Changes that the local lane has in memory: some 110 bytes each. With fewer, all changes are
     /// read more often.
-    var windowMax = 250_000
+    var windowMax = 190_000
     /// Rows in one of the transactions that state what is older than history: a merge has some
     /// 5,000 facts of them in one slice (``MergePace``).
     var olderRowsMax = 1_000
