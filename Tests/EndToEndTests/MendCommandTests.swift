@@ -155,6 +155,9 @@ struct MendCommandTests {
             // A store that merges compares its rows with what it merged.
             let part = try await scene.tool("doctor", "a.db").expectSuccess()
             #expect(part.text.contains("not checked: the rows, with what was recorded of them"))
+            let compared = try await scene.tool("doctor", "--mend", "a.db").expectSuccess()
+            #expect(compared.text.contains("all rows compared"), "\(compared.text)")
+            #expect(compared.lines.last == "a.db: no problems found", "\(compared.text)")
         }
     }
 

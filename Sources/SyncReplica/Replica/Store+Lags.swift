@@ -7,7 +7,8 @@ import SyncValues
 package struct PeerLag: Sendable, Hashable {
     /// The replica.
     package let replica: ReplicaID
-    /// How many transactions that are merged here it has not merged, as far as it is known.
+    /// How many transactions of others that are merged here it has not merged, as far as it is
+    /// known; of those that were collected one at least.
     package let behind: Int64
     /// Since when it has lacked something and acknowledged nothing new; nil: it has everything.
     package let behindSince: Timestamp?
@@ -19,7 +20,7 @@ extension Store {
     /// What each other replica is known to lack, the one that lacks most first. Transactions of
     /// this replica count once an exchange has recorded them.
     /// - Throws: ``SyncError``: SQLite errors; `badData` for vectors that cannot be read.
-    /// - Complexity: O(replicas²)
+    /// - Complexity: O(replicas², and what they lack)
     package func peerLags() throws -> [PeerLag] {
         try explaining("status") {
             try reading.read { reader in
@@ -28,13 +29,16 @@ extension Store {
                     try SchemaReader.hasTable("syncd_peer", on: connection)
                 else { return [] }
                 let names = try ReplicaNames(connection)
-                let own = try HeaderStorage(connection, replicas: names).vector()
+                let headers = try HeaderStorage(connection, replicas: names)
+                let own = try headers.vector()
                 let now = try StoreClock(Metadata(connection))
                     .observed(at: Timestamp.now().milliseconds).time
                 return try PeerStorage(connection, replicas: names).all().values.map { peer in
-                    PeerLag(
-                        replica: peer.replica, behind: Self.missing(own, in: peer.merged),
-                        behindSince: peer.behindSince.map { Timestamp(milliseconds: $0) },
+                    let behind = try Self.missing(of: own, at: peer, by: headers)
+                    return PeerLag(
+                        replica: peer.replica, behind: behind,
+                        behindSince: behind == 0
+                            ? nil : peer.behindSince.map { Timestamp(milliseconds: $0) },
                         isAbsent: peer.isAbsent(at: now, lease: StoreReplica.lease.milliseconds))
                 }.sorted { ($1.behind, $0.replica) < ($0.behind, $1.replica) }
             }
@@ -49,8 +53,18 @@ extension Store {
         return try store.peerLags()
     }
 
-    private static func missing(_ whole: VersionVector, in part: VersionVector) -> Int64 {
-        whole.entries.reduce(0) { $0 &+ max(0, $1.number - part[$1.replica]) }
+    /// Transactions do not have successive numbers: those with headers are counted. Its own ones
+    /// a replica has, whatever it has acknowledged.
+    private static func missing(
+        of whole: VersionVector, at peer: PeerStorage.Peer, by headers: HeaderStorage
+    ) throws -> Int64 {
+        var count: Int64 = 0
+        for newest in whole.entries where newest.replica != peer.replica {
+            let merged = peer.merged[newest.replica]
+            guard newest.number > merged else { continue }
+            count += max(1, try headers.count(of: newest.replica, after: merged))
+        }
+        return count
     }
 
     /// How many conflicts of merges are open.

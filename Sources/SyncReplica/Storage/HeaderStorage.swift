@@ -169,6 +169,17 @@ final class HeaderStorage {
         return first
     }
 
+    /// How many transactions of a replica after a number are known by their headers.
+    /// - Throws: SQLite errors.
+    /// - Complexity: O(these)
+    func count(of replica: ReplicaID, after number: Int64) throws -> Int64 {
+        let count = try Statement(
+            "SELECT count(*) FROM syncd_header WHERE replica = ?1 AND number > ?2", on: connection)
+        count.bind(try replicas.number(of: replica), at: 1)
+        count.bind(number, at: 2)
+        return try count.step() ? count.integer(0) : 0
+    }
+
     /// The first transaction of a replica after a number that was not dropped.
     func first(of replica: ReplicaID, after number: Int64) throws -> TransactionHeader? {
         firstAfter.bind(try replicas.number(of: replica), at: 1)

@@ -9,6 +9,8 @@ struct Checkup {
         var checked: [String] = []
         /// What was not looked at, and why.
         var unchecked: [String] = []
+        /// Whether all rows were compared with what was recorded of them.
+        var areRowsCompared = false
     }
 
     let options: AccessOptions
@@ -79,6 +81,8 @@ struct Checkup {
                         "They are recorded now. Earlier changes that were missed are in the table "
                         + "but not in the history"))
         }
+        result.areRowsCompared =
+            report.uncompared.isEmpty && report.unreadable.isEmpty && !report.isIncomparable
         result.unchecked += report.unreadableFindings.map { $0.explanation }
         result.unchecked += report.partlyCompared.map {
             "the values of the rows of \($0): a column was dropped since they were last compared. "
@@ -156,8 +160,9 @@ struct Checkup {
 
     /// Checks one database: its integrity, its capture, its consumers.
     ///
+    /// - Parameter areRowsCompared: whether the rows have just been compared.
     /// - Throws: what opening the store throws; a damaged store is a finding.
-    func store(_ path: String) async throws -> Result {
+    func store(_ path: String, areRowsCompared: Bool = false) async throws -> Result {
         let access = try await Access.open(path, using: options)
         var result = Result()
         var isWhole = true
@@ -202,7 +207,7 @@ struct Checkup {
             result.checked.append(Self.daemonLine(status.directReason, path: path))
         }
         let now = Timestamp.now()
-        try compareRows(path, now: now, into: &result)
+        try compareRows(path, now: now, areCompared: areRowsCompared, into: &result)
         try compareReplicas(path, now: now, into: &result)
         try compareClocks(path, now: now, into: &result)
         try checkEncryption(path, into: &result)
@@ -316,11 +321,14 @@ struct Checkup {
 
     /// Writes with triggers switched off leave no mark in the schema: they are found by comparing
     /// all rows, and only then.
-    private func compareRows(_ path: String, now: Timestamp, into result: inout Result) throws {
+    private func compareRows(
+        _ path: String, now: Timestamp, areCompared: Bool, into result: inout Result
+    ) throws {
         let absolute = StorePath.absolute(path)
         let unknown = try Store.tablesWithoutFingerprints(absolute)
         if !unknown.isEmpty { result.unchecked.append(Self.fingerprintLine(unknown)) }
         guard let missed = try Store.missedChanges(absolute) else {
+            if areCompared { return }
             let last = try Store.lastComparison(absolute)
             result.unchecked.append(
                 "the rows, with what was recorded of them (last time: "

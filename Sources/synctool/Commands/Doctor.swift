@@ -52,8 +52,9 @@ struct Doctor: StoreCommand {
         if let path {
             let renewed = renewIdentity ? try await checkup.renewIdentity(path) : []
             let mended = mend ? try checkup.mend(path) : Checkup.Result()
-            result = try await checkup.store(path)
+            result = try await checkup.store(path, areRowsCompared: mended.areRowsCompared)
             result.findings = mended.findings + result.findings
+            result.unchecked = mended.unchecked + result.unchecked
             result.checked = renewed + mended.checked + result.checked
             if output.isJSON {
                 for line in mended.checked { try Terminal.error.line("\(path): \(line)") }
