@@ -74,8 +74,8 @@ struct StoreSimulationTests {
 
     /// A long run: `swift run -c release syncsim --kind files --schedules plain --count 1000`.
     ///
-    /// Seed 5404: a row was deleted before its insert was sent, and the delete was collected. Who had
-    /// got its columns kept them, hidden, with a conflict that nobody else had.
+    /// Seed 5404: a row was deleted before its insert was sent, and the delete was collected. The
+    /// replicas that had its columns kept them, hidden, with a conflict that no other one had.
     @Test("replicas of plain schemas have the same rows", arguments: [5404])
     func plainStoresConverge(seed: UInt64) throws {
         let folder = try TemporaryFolder()

@@ -31,7 +31,7 @@ struct KeyMarks {
     }
 
     /// Whether the key with this hash may have several rows.
-    func areSeveral(_ hash: Int) -> Bool {
+    func mayRepeat(_ hash: Int) -> Bool {
         let (byte, shift) = place(of: hash)
         return bytes[byte] >> shift & 2 != 0
     }

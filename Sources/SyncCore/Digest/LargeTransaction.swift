@@ -129,7 +129,7 @@ final class LargeTransaction {
             position = record.lastSeq
             guard let entity = record.entity else { continue }
             if let marks {
-                if marks.areSeveral(KeyCensus.hash(of: record, entity)) {
+                if marks.mayRepeat(KeyCensus.hash(of: record, entity)) {
                     census.count(record)
                 } else {
                     bytes += record.valueBytes

@@ -4,8 +4,7 @@ import SyncValues
 /// States a change of this replica's schema to the others.
 ///
 /// A statement is sent with a transaction of this replica: one that is written with it, or else one
-/// without changes. So vectors say who knows it, like facts, and other replicas forward
-/// it.
+/// without changes. So vectors say who knows it, like facts, and other replicas forward it.
 ///
 /// Invariants
 /// - What this replica states is its schema, and of the store's what it did not change itself

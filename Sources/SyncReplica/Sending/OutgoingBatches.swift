@@ -91,10 +91,10 @@ struct OutgoingBatches {
         return batch
     }
 
-    /// The statements that were sent with the transactions of a batch, the oldest first. Who has
-    /// merged these has to know the newest one of each replica, also where that is not its newest
-    /// any more; and those before it: what two replicas have changed at the same time is told by
-    /// what both had seen, and an object that one had made and dropped would be new.
+    /// The statements that were sent with the transactions of a batch, the oldest first. A replica
+    /// that has merged these needs the newest one of each replica, even if it has been replaced
+    /// since, and those before it: what two replicas changed at the same time is found by comparing
+    /// with what both had seen, so that an object that one of them made and dropped is not new.
     private func statements(from: VersionVector, upTo: VersionVector) -> [SchemaRecord] {
         (schemas + formerSchemas).filter { !from.covers($0.dot) && upTo.covers($0.dot) }
             .sorted { $0.isOlder(than: $1) }

@@ -30,7 +30,7 @@ struct RecordReader {
         return (kind, incarnation, cursor.dot())
     }
 
-    /// Whether the record can be one of so many cells.
+    /// Whether the record can have this number of cells.
     mutating func hasCells(_ count: Int) -> Bool {
         if isCompact { return count >= RecordForm.maskedCellsMax || mask >> UInt64(count) == 0 }
         return cursor.varint() == UInt64(count)
