@@ -54,7 +54,7 @@ struct FirstStatement {
         let older = OlderTransactions(
             recording.last, at: transaction.nextPosition + Int64(recording.entries.count),
             in: transaction)
-        let rows = RowStating(
+        let rows = try RowStating(
             recording, consolidation: consolidation, identities: identities, storage: storage,
             firstPosition: transaction.nextPosition, older: older)
         for component in ReferenceOrder(of: schema.merge).components {

@@ -38,11 +38,7 @@ extension LocalLane {
     }
 
     func requireAccepted(_ row: Statement, _ entity: StatedEntity) throws {
-        var values = entity.table.columns.indices.map { Field.value(row.value(Int32($0))) }
-        if entity.isPrivate { values[entity.key[0]] = .value(.null) }
-        guard !storage.schema.merge.entities[entity.position].refuses(values) else {
-            throw LocalLaneReason.refused
-        }
+        guard !entity.refuses(row, in: storage.schema.merge) else { throw LocalLaneReason.refused }
     }
 
     /// What the references of a row lead to; nil: nothing.

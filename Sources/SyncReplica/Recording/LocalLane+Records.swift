@@ -26,7 +26,7 @@ extension LocalLane {
         for (cell, dot) in dots.enumerated() {
             form.appendVersion(dot, incarnation: parsed.lifeIncarnation, to: &record)
             if cells.contains(cell) {
-                appendShown(start..<shown.ends[cell])
+                shown.append(start..<shown.ends[cell], to: &record)
             } else {
                 appendStored(parsed.cells[cell])
             }
@@ -84,19 +84,8 @@ extension LocalLane {
         } else {
             form.appendHead(cellCount: dots.count, to: &record)
         }
-        var start = 0
-        for (cell, dot) in dots.enumerated() {
-            form.appendVersion(dot, incarnation: incarnation, to: &record)
-            appendShown(start..<shown.ends[cell])
-            start = shown.ends[cell]
-        }
+        shown.append(to: &record, dots, in: form, incarnation: incarnation)
         return newest
-    }
-
-    private func appendShown(_ range: Range<Int>) {
-        shown.fields.bytes.withUnsafeBytes {
-            record.append(bytes: UnsafeRawBufferPointer(rebasing: $0[range]))
-        }
     }
 
     private func appendStored(_ cell: LaneRecord.Cell) {

@@ -35,6 +35,26 @@ struct RowCells {
         return true
     }
 
+    /// Writes the cells, each as the only version of it.
+    /// - Parameter dots: by cell, its transaction.
+    func append(
+        to record: inout ByteWriter, _ dots: [RecordDot], in form: RecordForm, incarnation: Int
+    ) {
+        var start = 0
+        for (cell, dot) in dots.enumerated() {
+            form.appendVersion(dot, incarnation: incarnation, to: &record)
+            append(start..<ends[cell], to: &record)
+            start = ends[cell]
+        }
+    }
+
+    /// Writes the fields of a cell.
+    func append(_ range: Range<Int>, to record: inout ByteWriter) {
+        fields.bytes.withUnsafeBytes {
+            record.append(bytes: UnsafeRawBufferPointer(rebasing: $0[range]))
+        }
+    }
+
     private func isEscaped(from start: Int) -> Bool {
         var cursor = start + 1
         while fields.bytes[cursor] >= 0x80 { cursor += 1 }

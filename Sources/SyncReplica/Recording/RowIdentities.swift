@@ -64,11 +64,20 @@ final class RowIdentities {
         return (fields, visible)
     }
 
+    /// The row that a reference names; nil: there is none.
+    /// - Parameter value: of a column of the reference.
+    /// - Throws: as ``uid(of:)``.
+    func target(
+        of reference: MergeEntity.Reference, _ value: (_ column: Int) -> Value
+    ) throws -> Target? {
+        try target(of: reference, reference.columns.map(value), depth: 0)
+    }
+
     // MARK: Keys
 
     private func uid(of key: RowKey, depth: Int) throws -> ObjectUID {
+        if schema.entities[key.entity].isPrivate { return numbered(key) }
         let entity = schema.entities[key.entity]
-        if entity.isPrivate { return numbered(key) }
         guard depth < Self.depthMax else { throw StatementObstacle.keysOfKeys }
         var fields = key.values.map(Field.value)
         for reference in entity.references {

@@ -1,4 +1,5 @@
 import SyncMerge
+import SyncStorage
 
 /// What ``LocalLane`` needs to know of an entity whose rows it may state. Immutable.
 final class StatedEntity {
@@ -75,5 +76,13 @@ final class StatedEntity {
         selectReferrers = schema.merge.references(to: position).map {
             schema.tables[$0.entity].select(by: $0.columns, collations: table.keyCollations)
         }
+    }
+
+    /// Whether a constraint may refuse the present row of a statement that reads all columns.
+    /// - Complexity: O(columns)
+    func refuses(_ row: Statement, in schema: MergeSchema) -> Bool {
+        var values = table.columns.indices.map { Field.value(row.value(Int32($0))) }
+        if isPrivate { values[key[0]] = .value(.null) }
+        return schema.entities[position].refuses(values)
     }
 }

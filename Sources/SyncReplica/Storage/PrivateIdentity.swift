@@ -23,6 +23,11 @@ final class PrivateIdentity {
     /// The first six bytes, above two that are zero: by what they are made from.
     private var replicaOrigins: [ReplicaID: UInt64] = [:]
     private var entityOrigins: [String: UInt64] = [:]
+    /// What is hashed of an entity before the key. The one that was asked for last: nearly always
+    /// the next one, too.
+    private var latest: (entity: String, prefix: [UInt8])?
+    /// Used for each identity, so that its memory is allocated once.
+    private var hashed = ByteWriter()
 
     /// Greater numbers do not fit into six bytes.
     private static let numbers: Range<Int64> = 0..<1 << 48
@@ -54,17 +59,29 @@ final class PrivateIdentity {
     private func hashed(
         _ key: Value, in entity: String, replica: ReplicaID, birth: ObjectBirth?
     ) -> ObjectUID {
+        hashed.removeAll()
+        hashed.append(raw: prefix(of: entity))
+        hashed.append(key)
+        if let birth {
+            hashed.append(replica)
+            hashed.append(signed: birth.seq)
+            hashed.append(signed: birth.time.milliseconds)
+        }
+        return SHA256.hash(data: hashed.bytes).withUnsafeBytes { digest in
+            func word(_ offset: Int) -> UInt64 {
+                UInt64(bigEndian: digest.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+            }
+            return ObjectUID(high: word(0), low: word(8))
+        }
+    }
+
+    private func prefix(of entity: String) -> [UInt8] {
+        if let latest, latest.entity == entity { return latest.prefix }
         var writer = ByteWriter()
         writer.append(store)
         writer.append(counted: Array(SQLName.folded(entity).utf8))
-        writer.append(key)
-        if let birth {
-            writer.append(replica)
-            writer.append(signed: birth.seq)
-            writer.append(signed: birth.time.milliseconds)
-        }
-        let digest = Array(SHA256.hash(data: writer.bytes).prefix(16))
-        return ObjectUID(bytes: digest) ?? ObjectUID(high: 0, low: 0)
+        latest = (entity, writer.bytes)
+        return writer.bytes
     }
 
     private func origin(of replica: ReplicaID) -> UInt64 {
