@@ -42,8 +42,25 @@ package struct Commit: Sendable {
 
         /// The last transaction that wrote one of the columns.
         package func lastWrite(to columns: [Int], of key: RowKey) -> Dot? {
-            guard let dots = written[key] else { return inserted[key] }
-            return columns.compactMap { dots[$0] }.max() ?? inserted[key]
+            row(key).lastWrite(to: columns)
+        }
+
+        /// What wrote the row that has a key now.
+        package func row(_ key: RowKey) -> Row {
+            Row(inserted: inserted[key], written: written[key])
+        }
+
+        /// What wrote one row.
+        package struct Row: Sendable {
+            /// The transaction that inserted it.
+            package let inserted: Dot?
+            fileprivate let written: [Int: Dot]?
+
+            /// The last transaction that wrote one of the columns, or inserted the row.
+            package func lastWrite(to columns: [Int]) -> Dot? {
+                guard let written else { return inserted }
+                return columns.compactMap { written[$0] }.max() ?? inserted
+            }
         }
     }
 

@@ -56,6 +56,9 @@ final class LocalHistory {
         return first...last
     }
 
+    /// Takes back the numbers after one: nothing that is kept was written with them.
+    func release(after number: Int64) { last = number }
+
     /// Writes a transaction; its changes have numbers from ``allocate(_:)``.
     /// - Throws: SQLite errors.
     func write(_ transaction: NetTransaction) throws {

@@ -22,6 +22,15 @@ struct UnrecordedTransactions {
         /// Empty until they are loaded (``UnrecordedTransactions/loaded(_:)``).
         fileprivate(set) var changes: [NetChange] = []
 
+        /// No more changes than these are in it.
+        var changesMax: Int {
+            switch content {
+            case .nothing: 0
+            case .whole(let numbers): numbers.count
+            case .pieces(let pieces): pieces.reduce(0) { $0 + Int($1.count) }
+            }
+        }
+
         /// The time of a write.
         func time(_ ageMilliseconds: Int64) -> Timestamp {
             Timestamp(milliseconds: max(0, end.milliseconds - ageMilliseconds))

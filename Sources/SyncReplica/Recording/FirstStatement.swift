@@ -11,9 +11,10 @@ import SyncValues
 /// (``RegionLoader/whole(in:)``), which stores the same, byte for byte, but for the numbers of the
 /// rows in `syncd_object`.
 ///
-/// Memory: what the log has of rows that were written since the store is tracked. The lists of the
-/// older rows (``OlderTransactions``), some 18 bytes a row, are in a temporary file. All is
-/// one transaction of SQLite: docs/merge-design.md, *The first statement*, with what was measured.
+/// Memory: what the log has of rows that were written since the store is tracked; where that is
+/// much, the log is read in windows (``WindowedStatement``). The lists of the older rows
+/// (``OlderTransactions``), some 18 bytes a row, are in a temporary file. All is one transaction of
+/// SQLite: docs/merge-design.md, *The first statement*, with what was measured.
 struct FirstStatement {
     private let transaction: MergeTransaction
     private let storage: ReplicaStorage
@@ -36,11 +37,13 @@ struct FirstStatement {
         if let obstacle = StatementObstacle(in: schema.merge) { return obstacle }
         // Rolled back with the transaction, and not with an obstacle.
         _ = try storage.replicas.number(of: recording.last.dot.replica)
+        let head = storage.history.head
         do {
             try storeAll()
             return nil
         } catch let obstacle as StatementObstacle {
             try storage.objects.removeAll()
+            storage.history.release(after: head)
             return obstacle
         }
     }
@@ -55,14 +58,16 @@ struct FirstStatement {
             recording.last, at: transaction.nextPosition + Int64(recording.entries.count),
             in: transaction)
         let rows = try RowStating(
-            recording, consolidation: consolidation, identities: identities, storage: storage,
+            recording, identities: identities, storage: storage,
             firstPosition: transaction.nextPosition, older: older)
         for component in ReferenceOrder(of: schema.merge).components {
             try older.divide()
             for entity in component.entities {
-                try rows.state(entity, mayDivide: !component.isCircular)
+                _ = try rows.state(
+                    entity, datedBy: consolidation, mayDivide: !component.isCircular)
             }
         }
+        rows.end()
         for place in recording.entries.indices {
             try transaction.append(
                 try recording.transaction(at: place, of: consolidation) {

@@ -38,10 +38,7 @@ final class LocalLane {
     /// The number of this replica in `syncd_replica`.
     let replica: Int64
     private let windowMax: Int
-    /// By transaction: what its header says of it.
-    private var details = ScratchStreams()
-    /// The changes of a transaction that is not described yet.
-    private var changes = (bytes: ByteWriter(), count: 0)
+    private var changes: ChangeLists
     private let firstPosition: Int64
     private let widths: [[Int]]
     // Used for each row, so that they are allocated once.
@@ -111,6 +108,7 @@ final class LocalLane {
         surroundings = try Self.surroundings(in: storage)
         replica = try storage.replicas.number(of: recording.last.dot.replica)
         firstPosition = transaction.nextPosition
+        changes = ChangeLists(storage.shapes)
         widths = storage.schema.merge.entities.map { $0.cells.map(\.count) }
         item = LaneItem(storage)
         sums = Array(repeating: 0, count: storage.schema.tables.count)
@@ -144,9 +142,7 @@ final class LocalLane {
         for (entity, difference) in sums.enumerated() {
             storage.totals.add(difference, to: entity)
         }
-        for (place, header) in recording.headers.enumerated() {
-            try transaction.append(header, details: try details.bytes(of: place))
-        }
+        try changes.store(recording.headers, in: transaction)
     }
 
     private func storeWindows() throws {
@@ -318,20 +314,11 @@ final class LocalLane {
     private func describe(_ place: Int) throws {
         for change in writes.changes(of: place) {
             guard let uid = try identity(ofChanged: change.row) else { continue }
-            let entity = writes.entity(of: change.row)
-            changes.count += 1
-            HeaderDetails.append(
-                Batch.Change(
-                    uid, entity: entity, kind: change.kind, cells: change.cells.positions),
-                shape: storage.shapes.number(of: entity), to: &changes.bytes)
+            changes.append(change, of: uid, entity: writes.entity(of: change.row))
         }
         // The next window has the others.
         if place == writes.end.place { return }
-        try HeaderDetails.encode(
-            recording.transaction(at: place), changes: changes.bytes.bytes, count: changes.count
-        ).withUnsafeBytes { try details.append($0, to: place) }
-        changes.bytes.removeAll()
-        changes.count = 0
+        try changes.end(recording.transaction(at: place), at: place)
     }
 
     /// The identity of a row for the list of changes; nil: it has none.

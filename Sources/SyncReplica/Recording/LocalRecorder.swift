@@ -48,6 +48,7 @@ struct LocalRecorder {
                 births: try settings.integerIfPresent(.births)),
             joined: isFirst ? try JoinedNames(transaction.connection, schema: schema) : nil)
         if !isFirst, !isRestructured, try hasTakenLane(recording) { return true }
+        if isFirst, try hasStatedWindows(recording) { return true }
         recording = try recording.loaded(from: storage.unrecorded)
         if isFirst, try hasStatedRows(recording) { return true }
         let outcome: LocalRecording.Outcome
@@ -72,6 +73,16 @@ struct LocalRecorder {
         return true
     }
 
+    /// Records all rows without a view of them, and without the changes of the log in memory.
+    /// - Returns: false where that is not possible; nothing is recorded then.
+    private func hasStatedWindows(_ recording: LocalRecording) throws -> Bool {
+        guard !transaction.environment.isGeneral,
+            try WindowedStatement.state(recording, in: transaction)
+        else { return false }
+        try endFirst()
+        return true
+    }
+
     /// Records all rows without a view of them.
     /// - Returns: false where that is not possible; nothing is recorded then.
     private func hasStatedRows(_ recording: LocalRecording) throws -> Bool {
@@ -80,10 +91,14 @@ struct LocalRecorder {
             transaction.environment.tally.count(obstacle: obstacle.rawValue)
             return false
         }
+        try endFirst()
+        return true
+    }
+
+    private func endFirst() throws {
         try JoinedNames.drop(transaction.connection)
         try transaction.settings.set(.stated, to: .integer(storage.history.head))
         try StateVerifier(transaction).verify(after: "the first statement")
-        return true
     }
 
     /// Records what was written row by row.

@@ -21,11 +21,11 @@ final class RowIdentities {
     private static let cacheMax = 10_000
 
     private let storage: ReplicaStorage
-    private let numbered: (RowKey) -> ObjectUID
+    private let numbered: (RowKey) throws -> ObjectUID
     private var cache: [RowKey: Target?] = [:]
 
     /// - Parameter numbered: the identity of a row whose key is a number that does not identify.
-    init(_ storage: ReplicaStorage, numbered: @escaping (RowKey) -> ObjectUID) {
+    init(_ storage: ReplicaStorage, numbered: @escaping (RowKey) throws -> ObjectUID) {
         self.storage = storage
         self.numbered = numbered
     }
@@ -33,7 +33,7 @@ final class RowIdentities {
     private var schema: MergeSchema { storage.schema.merge }
 
     /// The identity of a row.
-    /// - Throws: ``StatementObstacle/keysOfKeys``; SQLite errors.
+    /// - Throws: ``StatementObstacle/keysOfKeys``; what `numbered` throws; SQLite errors.
     /// - Complexity: O(references in the key)
     func uid(of key: RowKey) throws -> ObjectUID { try uid(of: key, depth: 0) }
 
@@ -76,7 +76,7 @@ final class RowIdentities {
     // MARK: Keys
 
     private func uid(of key: RowKey, depth: Int) throws -> ObjectUID {
-        if schema.entities[key.entity].isPrivate { return numbered(key) }
+        if schema.entities[key.entity].isPrivate { return try numbered(key) }
         let entity = schema.entities[key.entity]
         guard depth < Self.depthMax else { throw StatementObstacle.keysOfKeys }
         var fields = key.values.map(Field.value)

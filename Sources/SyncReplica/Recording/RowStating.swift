@@ -13,79 +13,160 @@ final class RowStating {
     /// Objects that were stored.
     private(set) var count = 0
 
-    private let recording: LocalRecording
-    private let consolidation: CommitConsolidation
     private let identities: RowIdentities
     private let storage: ReplicaStorage
-    private let objects: NewObjects
+    private let facts: NewObjects
     private let older: OlderTransactions
     /// The positions of the transactions in the merge order, by their numbers.
     private let positions: [Int64: Int64]
-    private let stated: StatedObjects
+    private let objects: StatedObjects
     /// The number of this replica in `syncd_replica`.
     private let replica: Int64
+    /// The transactions of what is composed.
+    private var dots: [RecordDot] = []
     // Used for each row, so that they are allocated once.
     private var cells = RowCells()
     private var record = ByteWriter()
-    private var dots: [RecordDot] = []
     private var item: LaneItem
-    /// The sum of the objects of a table that were stored as bytes.
-    private var sum: UInt128 = 0
+    /// By entity: the sum of its objects that were stored as bytes.
+    private var sums: [UInt128]
 
     /// - Parameters:
     ///   - firstPosition: the position that the first of the headers is going to have.
     ///   - older: gets the rows that are older than history.
     /// - Throws: SQLite errors.
     init(
-        _ recording: LocalRecording, consolidation: CommitConsolidation,
-        identities: RowIdentities, storage: ReplicaStorage, firstPosition: Int64,
-        older: OlderTransactions
+        _ recording: LocalRecording, identities: RowIdentities, storage: ReplicaStorage,
+        firstPosition: Int64, older: OlderTransactions
     ) throws {
-        stated = try storage.stated()
-        replica = try storage.replicas.number(of: recording.last.dot.replica)
-        item = LaneItem(storage)
         self.older = older
-        self.recording = recording
-        self.consolidation = consolidation
         self.identities = identities
         self.storage = storage
-        objects = NewObjects(storage.schema.merge, headers: recording.headers)
+        objects = try storage.stated()
+        replica = try storage.replicas.number(of: recording.last.dot.replica)
+        item = LaneItem(storage)
+        sums = Array(repeating: 0, count: storage.schema.tables.count)
+        facts = NewObjects(storage.schema.merge, headers: recording.headers)
         positions = Dictionary(
             uniqueKeysWithValues: recording.headers.enumerated().map { place, header in
                 (header.dot.number, firstPosition + Int64(place))
             })
     }
 
+    /// Counts what was stored.
+    func end() { for (entity, sum) in sums.enumerated() { storage.totals.add(sum, to: entity) } }
+
+    // MARK: Tables
+
     /// Stores the objects of an entity.
-    /// - Parameter mayDivide: whether its older rows may be divided between transactions anywhere.
-    /// - Throws: ``StatementObstacle``; `refused` for a row that its table refuses; SQLite errors.
+    /// - Parameters:
+    ///   - consolidation: what is logged of its rows; nil: they are stated as if nothing was.
+    ///   - inserted: these rows are left out.
+    ///   - mayDivide: whether its older rows may be divided between transactions anywhere.
+    /// - Returns: how many rows were left out.
+    /// - Throws: ``StatementObstacle``; `refused` for a row that its table refuses; SQLite errors;
+    ///   what finds the identities of rows with numbers.
     /// - Complexity: O(rows)
-    func state(_ entity: Int, mayDivide: Bool) throws {
+    func state(
+        _ entity: Int, datedBy consolidation: CommitConsolidation?,
+        besides inserted: InsertedKeys? = nil, mayDivide: Bool
+    ) throws -> Int {
         let table = storage.schema.tables[entity]
-        let plain = stated.entities[entity].flatMap { $0.blendingCells.isEmpty ? $0 : nil }
-        let select = try storage.statements.statement(table.selectInOrder)
-        defer { select.reset() }
-        sum = 0
-        while try select.step() {
-            let values = table.key.map { select.value(Int32($0)) }
-            let key = storage.schema.merge.key(entity, values)
+        let plain = plain(entity)
+        var leftOut = 0
+        try forEachRow(of: entity) { select, key in
+            if let inserted, inserted.contains(key) {
+                leftOut += 1
+                return
+            }
             let uid = try identities.uid(of: key)
-            if mayDivide { try older.divide() }
+            let isOlder = consolidation?.births[key] == nil
+            if isOlder, mayDivide { try older.divide() }
+            let isLogged = consolidation?.touched.contains(key) ?? false
+            let logged = isLogged ? consolidation?.dates.row(key) : nil
             let byteCount: Int
             if let plain, try read(select, plain) {
-                try store(plain, at: key, uid: uid)
+                let place = compose(plain, older: older.dot.number) { cell in
+                    logged?.lastWrite(to: cell.map { plain.cells[$0] } ?? [])?.number
+                }
+                try insert(plain, at: key, uid: uid, place: place)
                 byteCount = cells.fields.bytes.count
             } else {
                 let row = table.columns.indices.map { select.value(Int32($0)) }
-                try store(row, at: key, uid: uid)
+                try insert(row, at: key, uid: uid) { logged?.lastWrite(to: $0) }
                 byteCount = Self.byteCount(of: row)
             }
-            count += 1
-            if consolidation.births[key] == nil {
-                older.append(uid, entity: entity, byteCount: byteCount)
-            }
+            if isOlder { older.append(uid, entity: entity, byteCount: byteCount) }
         }
-        storage.totals.add(sum, to: entity)
+        return leftOut
+    }
+
+    private func plain(_ entity: Int) -> StatedEntity? {
+        objects.entities[entity].flatMap { $0.blendingCells.isEmpty ? $0 : nil }
+    }
+
+    private func forEachRow(
+        of entity: Int, _ body: (Statement, RowKey) throws -> Void
+    ) throws {
+        let table = storage.schema.tables[entity]
+        let select = try storage.statements.statement(table.selectInOrder)
+        defer { select.reset() }
+        while try select.step() {
+            let values = table.key.map { select.value(Int32($0)) }
+            try body(select, storage.schema.merge.key(entity, values))
+        }
+    }
+
+    // MARK: Rows of the log
+
+    /// Stores the object of a row of the log, or what the log says of an older row whose object is
+    /// stored.
+    /// - Parameter date: by the cell, or of the row itself: the number of the transaction that
+    ///   wrote it last; nil: it is older than history.
+    /// - Returns: whether a new object was stored: not of a row that is gone.
+    /// - Throws: ``LocalLaneReason`` for a row that has to go by its facts; else as
+    ///   ``state(_:datedBy:besides:mayDivide:)``.
+    /// - Complexity: O(columns)
+    func state(_ key: RowKey, isNew: Bool, date: (_ cell: Int?) -> Int64?) throws -> Bool {
+        guard let plain = plain(key.entity) else { throw LocalLaneReason.entity }
+        let select = try objects.row(of: plain)
+        select.bind(key.values)
+        defer { select.reset() }
+        guard try select.step() else { return false }
+        let values = plain.key.map { select.value(Int32($0)) }
+        let key = storage.schema.merge.key(key.entity, values)
+        let uid = try identities.uid(of: key)
+        guard try read(select, plain) else { throw LocalLaneReason.value }
+        if isNew {
+            let place = compose(plain, older: older.dot.number, date: date)
+            try insert(plain, at: key, uid: uid, place: place)
+        } else {
+            try replace(plain, uid: uid, date: date)
+        }
+        return isNew
+    }
+
+    private func replace(
+        _ entity: StatedEntity, uid: ObjectUID, date: (_ cell: Int?) -> Int64?
+    ) throws {
+        let find = try storage.statements.statement(
+            "SELECT id, place, record FROM syncd_object WHERE uid = ?1")
+        find.bind(uid, at: 1)
+        defer { find.reset() }
+        guard try find.step() else { throw LocalLaneReason.incomplete }
+        let (id, place, former) = (find.integer(0), find.integer(1), find.blob(2) ?? [])
+        find.reset()
+        var parsed = LaneRecord()
+        let widths = entity.cells.map(\.count)
+        let isRecord = former.withUnsafeBytes { parsed.read($0, widths: widths) }
+        guard isRecord, parsed.isSimple else { throw LocalLaneReason.versions }
+        _ = compose(entity, older: parsed.lifeDot.number, date: date)
+        sums[entity.position] &-= try hash(former, of: uid, entity)
+        sums[entity.position] &+= try hash(record.bytes, of: uid, entity)
+        objects.update.bind(id, at: 1)
+        objects.update.bind(place, at: 2)
+        objects.update.bind(record.bytes, at: 3)
+        try objects.update.run()
     }
 
     // MARK: As bytes
@@ -100,29 +181,43 @@ final class RowStating {
         return cells.read(row, entity, targets: targets)
     }
 
-    /// Stores the row that was read.
-    private func store(_ entity: StatedEntity, at key: RowKey, uid: ObjectUID) throws {
-        dots.removeAll(keepingCapacity: true)
-        let isOlder = !consolidation.touched.contains(key)
+    /// Puts the record of the row that was read together.
+    /// - Parameters:
+    ///   - older: the transaction of what is older than history.
+    ///   - date: as in ``state(_:isNew:date:)``.
+    /// - Returns: the position of the newest transaction in it.
+    private func compose(
+        _ entity: StatedEntity, older: Int64, date: (_ cell: Int?) -> Int64?
+    ) -> Int64 {
         var place = Int64(0)
-        func date(_ columns: [Int]) -> RecordDot {
-            let written = isOlder ? nil : self.date(of: columns, at: key)
+        func dot(_ cell: Int?) -> RecordDot {
+            let written = date(cell)
             place = max(place, position(of: written))
-            return RecordDot(replica: replica, number: (written ?? older.dot).number)
+            return RecordDot(replica: replica, number: written ?? older)
         }
-        let life = date([])
-        var form = RecordForm(.created, incarnation: 1, by: life)
-        for (cell, columns) in entity.cells.enumerated() {
-            dots.append(date(columns))
+        var form = RecordForm(.created, incarnation: 1, by: dot(nil))
+        dots.removeAll(keepingCapacity: true)
+        for cell in entity.cells.indices {
+            dots.append(dot(cell))
             form.add(dots[cell], incarnation: 1, of: cell)
         }
         record.removeAll()
         form.appendHead(cellCount: dots.count, to: &record)
         cells.append(to: &record, dots, in: form, incarnation: 1)
-        sum &+= try record.bytes.withUnsafeBytes {
-            try item.hash($0, of: uid, entity: entity.position)
-        }
-        let insert = stated.insert
+        return place
+    }
+
+    /// The position of a transaction in the merge order; nil: that of the older rows.
+    private func position(of number: Int64?) -> Int64 {
+        number.map { positions[$0] ?? 0 } ?? older.place
+    }
+
+    /// Stores what was composed.
+    private func insert(
+        _ entity: StatedEntity, at key: RowKey, uid: ObjectUID, place: Int64
+    ) throws {
+        sums[entity.position] &+= try hash(record.bytes, of: uid, entity)
+        let insert = objects.insert
         insert.bind(uid, at: 1)
         insert.bind(storage.shapes.number(of: entity.position), at: 2)
         insert.bind(StoredKey.value(of: key.values, as: .selfDescribing), at: 3)
@@ -130,18 +225,13 @@ final class RowStating {
         insert.bind(place, at: 5)
         insert.bind(record.bytes, at: 6)
         guard try insert.runUnlessRefused() else { throw StatementObstacle.sameIdentity }
+        count += 1
     }
 
-    /// The transaction that wrote some columns of a row last, or inserted it; nil: it is older than
-    /// history.
-    private func date(of columns: [Int], at key: RowKey) -> Dot? {
-        let dates = consolidation.dates
-        return columns.isEmpty ? dates.inserted[key] : dates.lastWrite(to: columns, of: key)
-    }
-
-    /// The position of a transaction in the merge order; nil: that of the older rows.
-    private func position(of dot: Dot?) -> Int64 {
-        dot.map { positions[$0.number] ?? 0 } ?? older.place
+    private func hash(
+        _ record: [UInt8], of uid: ObjectUID, _ entity: StatedEntity
+    ) throws -> UInt128 {
+        try record.withUnsafeBytes { try item.hash($0, of: uid, entity: entity.position) }
     }
 
     // MARK: By facts
@@ -156,15 +246,17 @@ final class RowStating {
         }
     }
 
-    private func store(_ row: [Value], at key: RowKey, uid: ObjectUID) throws {
+    private func insert(
+        _ row: [Value], at key: RowKey, uid: ObjectUID, _ date: (_ columns: [Int]) -> Dot?
+    ) throws {
         let entity = storage.schema.merge.entities[key.entity]
         let fields = try identities.fields(of: row, entity: key.entity)
         let refused = RefusedRow(row, as: fields, of: key.entity, in: storage.schema)
         if let refused { throw refused.error }
         var place = Int64(0)
-        let record = objects.record(of: uid, entity: key.entity, fields: fields.stated) { columns in
-            let dot = date(of: columns, at: key)
-            place = max(place, position(of: dot))
+        let record = facts.record(of: uid, entity: key.entity, fields: fields.stated) { columns in
+            let dot = date(columns)
+            place = max(place, position(of: dot?.number))
             return dot ?? older.dot
         }
         guard let record else { throw StatementObstacle.changedValue }
@@ -174,5 +266,6 @@ final class RowStating {
         guard try storage.objects.insert(object, uid: uid) else {
             throw StatementObstacle.sameIdentity
         }
+        count += 1
     }
 }

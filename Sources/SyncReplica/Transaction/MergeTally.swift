@@ -4,6 +4,8 @@ import Synchronization
 public struct MergeTally: Sendable, Hashable {
     /// Objects that the first statement stored row by row.
     public fileprivate(set) var plainObjects = 0
+    /// Those of them that it stored without having the log in memory.
+    public fileprivate(set) var windowedObjects = 0
     /// Objects of rows that this replica's writers inserted or updated, stated without a region.
     public fileprivate(set) var statedObjects = 0
     /// Recordings of such transactions that needed a region, by the first reason.
@@ -32,6 +34,14 @@ final class TallyCounter: Sendable {
     var tally: MergeTally { state.withLock { $0 } }
 
     func count(plain count: Int) { state.withLock { $0.plainObjects += count } }
+
+    /// Counts objects that the first statement has stored in windows.
+    func count(windowed count: Int) {
+        state.withLock {
+            $0.plainObjects += count
+            $0.windowedObjects += count
+        }
+    }
 
     func count(region count: Int) { state.withLock { $0.regionObjects += count } }
 
