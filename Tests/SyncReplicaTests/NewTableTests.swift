@@ -46,6 +46,53 @@ struct NewTableTests {
         return told.sorted()
     }
 
+    @Test("two tables of one name whose keys identify otherwise wait for each other")
+    func otherKeys() throws {
+        let stores = try replicas("b.db", "c.db")
+        let (a, b, c) = (stores[0], stores[1], stores[2])
+        let tables = [
+            (a, "id INTEGER PRIMARY KEY, text TEXT", "(1, 'a1'), (2, 'a2')"),
+            (b, "id TEXT PRIMARY KEY, text TEXT", "('1', 'b1'), ('x', 'bx')"),
+        ]
+        for (store, columns, rows) in tables {
+            try store.run("CREATE TABLE note(\(columns))")
+            try Store.track(store.path)
+            try store.run("INSERT INTO note VALUES \(rows)")
+        }
+        try a.run("UPDATE item SET a = 'of a'")
+        try TestStore.sync(a, b, c)
+        try b.run(
+            "INSERT INTO item VALUES ('y', 'of b'); UPDATE note SET text = 'b' WHERE id = '1'")
+        try TestStore.sync(a, b, c)
+        for store in stores {
+            #expect(
+                try store.rows("SELECT * FROM item ORDER BY 1") == [["x", "of a"], ["y", "of b"]])
+        }
+        #expect(try a.rows("SELECT text FROM note ORDER BY 1") == [["a1"], ["a2"]])
+        #expect(try b.rows("SELECT text FROM note ORDER BY 1") == [["b"], ["bx"]])
+        #expect(try a.replica.waiting.map(\.reason) == [.otherKey(["id"])])
+        #expect(try b.replica.waiting.map(\.reason) == [.otherKey(["id"])])
+        #expect(try c.replica.waiting.map(\.reason) == [.noTable])
+        // What was forwarded by a replica that has neither is as it was written.
+        let d = try clone("d.db", c.replica.batches(since: VersionVector()))
+        #expect(try d.replica.waiting.map(\.reason) == [.noTable])
+        let late: [(TestStore, String, [[Value]])] = [
+            (c, tables[1].1, [["b"], ["bx"]]), (d, tables[0].1, [["a1"], ["a2"]]),
+        ]
+        for (store, columns, texts) in late {
+            try store.run("CREATE TABLE note(\(columns))")
+            try Store.track(store.path)
+            try TestStore.sync(a, b, c, d)
+            #expect(try store.rows("SELECT text FROM note ORDER BY 1") == texts)
+            #expect(try store.replica.waiting.map(\.reason) == [.otherKey(["id"])])
+        }
+        try a.run("DELETE FROM note WHERE text = 'a1'")
+        try b.run("INSERT INTO note VALUES ('z', 'bz')")
+        try TestStore.sync(a, b, c, d)
+        #expect(try c.rows("SELECT text FROM note ORDER BY 1") == [["b"], ["bx"], ["bz"]])
+        #expect(try d.rows("SELECT text FROM note ORDER BY 1") == [["a2"]])
+    }
+
     /// Names behind, before and between those that all replicas have.
     @Test("its rows wait, are forwarded, and are shown once it is there", arguments: ["note", "a"])
     func rowsWait(name: String) throws {

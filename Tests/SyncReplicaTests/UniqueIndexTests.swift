@@ -59,6 +59,49 @@ struct UniqueIndexTests {
         #expect(try stores[0].replica.openConflicts().count == 1)
     }
 
+    @Test(
+        "rows of one writer that has no such index stay several",
+        arguments: ["BEGIN; %; COMMIT", "%"], ["TEXT", "TEXT NOT NULL"])
+    func indexOfOneReplica(commits: String, type: String) throws {
+        let (a, b) = try TestStore.pair(
+            in: folder,
+            schema: """
+                CREATE TABLE u(id INTEGER PRIMARY KEY, k \(type), note TEXT);
+                CREATE UNIQUE INDEX uk ON u(k);
+                """)
+        try b.run("DROP INDEX uk")
+        let inserts = (1...3).map { "INSERT INTO u VALUES (\($0), 'dup', 'n\($0)')" }
+        try b.run(commits.replacing("%", with: inserts.joined(separator: "; ")))
+        try TestStore.sync(a, b)
+        #expect(try a.rows("SELECT count(*) FROM u WHERE k = 'dup'") == [[1]])
+        #expect(try a.rows("SELECT count(*) FROM u") == [[type == "TEXT" ? 3 : 1]])
+        // Of a row that is not shown, each value.
+        #expect(try a.replica.openConflicts().count == (type == "TEXT" ? 2 : 4))
+        #expect(try b.rows("SELECT note FROM u ORDER BY 1") == [["n1"], ["n2"], ["n3"]])
+        let shown = try a.rows("SELECT note FROM u WHERE k = 'dup'")
+        try a.run("DELETE FROM u WHERE k = 'dup'")
+        try TestStore.sync(a, b)
+        #expect(try b.rows("SELECT note FROM u ORDER BY 1").count == 2)
+        #expect(try !b.rows("SELECT note FROM u").contains(shown[0]))
+        // The constraint is gone everywhere: each row is shown.
+        try a.run("DROP INDEX uk")
+        try TestStore.sync(a, b)
+        let rows = "SELECT k, note FROM u ORDER BY note"
+        #expect(try a.rows(rows) == b.rows(rows))
+    }
+
+    @Test("a row that was replaced is one with the row of another writer's edit")
+    func replacedRow() throws {
+        let stores = try merged(
+            """
+            CREATE TABLE u(id INTEGER PRIMARY KEY, k TEXT NOT NULL UNIQUE, note TEXT, n INTEGER);
+            INSERT INTO u VALUES (1, 'x', 'old', 1);
+            """,
+            a: "REPLACE INTO u VALUES (2, 'x', 'replaced', 1)",
+            b: "UPDATE u SET n = 7 WHERE k = 'x'")
+        try expect(stores, "SELECT k, count(*) FROM u GROUP BY k", [["x", 1]])
+    }
+
     @Test("a partial index claims for the rows of its condition alone")
     func partial() throws {
         let stores = try merged(

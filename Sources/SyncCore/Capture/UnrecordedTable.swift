@@ -21,7 +21,9 @@ public struct UnrecordedTable: Sendable, Hashable {
     package static func all(in database: Database) throws -> [UnrecordedTable] {
         guard try Metadata(database).recordsNewTables() else { return [] }
         return try SchemaReader(database).tables().compactMap { table in
-            guard let reason = Tracker.reasonToLeaveAlone(table),
+            // A row of `syncd_guard` may stay for a while.
+            guard !SQLName.folded(table.name).hasPrefix("syncd_"),
+                let reason = Tracker.reasonToLeaveAlone(table),
                 [.noDeclaredKey, .tooManyColumns].contains(reason),
                 try Bool.fetchOne(
                     database,

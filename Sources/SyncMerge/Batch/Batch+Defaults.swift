@@ -31,10 +31,10 @@ extension Batch {
             guard
                 let place = schema.entities.firstIndex(where: {
                     Collation.lowercased($0.name) == name
-                })
+                }), entity.identifiesRows(as: schema.entities[place])
             else { continue }
             let forwarded = entities[(position + 1)...].filter {
-                Collation.lowercased($0.name) == name
+                Collation.lowercased($0.name) == name && $0.isPrivate == entity.isPrivate
             }
             let known = Set(entity.cells.joined().map(Collation.lowercased))
                 .subtracting(forwarded.flatMap { $0.cells.joined().map(Collation.lowercased) })

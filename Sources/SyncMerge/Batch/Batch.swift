@@ -168,6 +168,10 @@ extension Batch {
             self.sharesNumbers = sharesNumbers
             self.cells = cells
         }
+
+        /// Whether rows are identified in the same way. Where they are not, the facts of one
+        /// cannot be shown by the other: two replicas made tables of one name with other keys.
+        package func identifiesRows(as ours: MergeEntity) -> Bool { isPrivate == ours.isPrivate }
     }
 
     /// Whether an entity has shared numbers: a reader that does not know them refuses the batch.
@@ -248,16 +252,18 @@ extension Batch {
     }
 
     /// The facts that a state with this schema can merge, and those that the schema has no place
-    /// for: of unknown entities, or of cells with other columns. The latter have to be kept and
-    /// forwarded, and merged when the schema has a place for them.
+    /// for: of unknown entities, of those that identify rows otherwise, or of cells with other
+    /// columns. The latter have to be kept and forwarded, and merged when the schema has a place
+    /// for them.
     package func resolved(in schema: MergeSchema) -> (delta: Delta, unknown: [Fact]) {
         var places: [String: Int] = [:]
         for (position, entity) in schema.entities.enumerated() {
             places[Collation.lowercased(entity.name)] = position
         }
         let targets = entities.map { entity in
-            places[Collation.lowercased(entity.name)].map { place in
-                CellMap(from: entity, place: place, to: schema.entities[place])
+            places[Collation.lowercased(entity.name)].flatMap { place in
+                entity.identifiesRows(as: schema.entities[place])
+                    ? CellMap(from: entity, place: place, to: schema.entities[place]) : nil
             }
         }
         var known: [Fact] = []

@@ -19,6 +19,9 @@ public struct WaitingChanges: Sendable, Hashable {
         /// The table has the columns, but its constraints combine them in another way than the
         /// sender's.
         case otherConstraints([String])
+        /// The key of the table that is here has these columns; the sender's has others, or other
+        /// types: the replicas made two tables of one name.
+        case otherKey([String])
     }
 
     /// Whether nothing has to be done about it.

@@ -246,7 +246,7 @@ struct Unification {
     /// Whether the rows of a clash become one: where an insert made a claim (the same thing was
     /// entered twice), under `merge`, and under the other policies where a row cannot be shown with
     /// another value. Rows that a flag puts into an index do not: the flag is a property of theirs,
-    /// and not what they are.
+    /// and not what they are. Neither do rows that one writer meant to have beside each other.
     private func becomesOne(_ clash: Clash) -> Bool {
         guard let first = rows[clash.rows[0]], let cell = clash.cell else { return true }
         if let former = state.formerRows,
@@ -258,13 +258,39 @@ struct Unification {
         if renames.allSatisfy({ $0?.isReset ?? false }) { return false }
         let entity = state.schema.entities[first.entity]
         guard entity.uniquePolicy == .merge || renames.contains(nil) else { return false }
-        return clash.rows.contains { part in
-            let group = holder(of: cell, in: parts[part] ?? [])
+        let holders = clash.rows.map { holder(of: cell, in: parts[$0] ?? []) }
+        let isEntered = holders.contains { group in
             let source = grouping.groups[group].cells[cell].source
             return state.objects[source.object]?.life.contains {
                 $0.kind == .created && $0.dot == source.dot
             } ?? false
         }
+        return isEntered
+            && !holders.contains { first in
+                holders.contains { wroteBoth($0, knowing: first, of: clash, cell: cell) }
+            }
+    }
+
+    /// Whether the writer of a claim knew of a row that claims the same as it was written, and left
+    /// it there: for that writer these are two things, because its tables had no such constraint.
+    private func wroteBoth(_ group: Int, knowing other: Int, of clash: Clash, cell: Int) -> Bool {
+        guard group != other else { return false }
+        let (later, earlier) = (
+            grouping.groups[group].cells[cell].source, grouping.groups[other].cells[cell].source
+        )
+        func isKnown(_ dot: Dot) -> Bool { dot == later.dot || state.isSeen(dot, by: later.dot) }
+        guard isKnown(earlier.dot) else { return false }
+        let isReplaced = grouping.groups[other].members.contains { member in
+            state.objects[member]?.life.contains { $0.kind == .deleted && isKnown($0.dot) } ?? false
+        }
+        if isReplaced { return false }
+        let entity = state.schema.entities[grouping.groups[group].entity]
+        func claimed(_ position: Int) -> [Field]? {
+            let row = grouping.row(at: position, of: entity)
+            let claim = entity.claims[clash.claim]
+            return claim.values { row[$0] }.map(claim.folded)
+        }
+        return claimed(group) == claimed(other)
     }
 
     /// What became of the rows of a clash, by position of their parts.

@@ -4,7 +4,7 @@ import SyncMerge
 /// The changes of a batch's transactions, with this replica's numbers: a batch names entities and
 /// cells by their positions in the sender's schema.
 struct ArrivingChanges {
-    /// By the sender's entity: this replica's; nil when it has no such table.
+    /// By the sender's entity: this replica's; nil when it has no such table, or one with another key.
     private let known: [CellMap?]
     /// By the sender's entity: its number in `syncd_shape`, and its cells there.
     private let kept: [Int: (number: Int64, cells: CellMap)]
@@ -16,8 +16,9 @@ struct ArrivingChanges {
             places[Collation.lowercased(entity.name)] = position
         }
         known = batch.entities.map { entity in
-            places[Collation.lowercased(entity.name)].map {
-                CellMap(from: entity, place: $0, to: schema.entities[$0])
+            places[Collation.lowercased(entity.name)].flatMap { place in
+                entity.identifiesRows(as: schema.entities[place])
+                    ? CellMap(from: entity, place: place, to: schema.entities[place]) : nil
             }
         }
         var kept: [Int: (number: Int64, cells: CellMap)] = [:]

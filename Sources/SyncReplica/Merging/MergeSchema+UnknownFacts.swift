@@ -5,9 +5,9 @@ extension MergeSchema {
     /// A kept fact as this schema names it; nil where the schema has no place for it.
     func place(of entry: UnknownFacts.Entry) -> Fact? {
         let name = SQLName.folded(entry.entity)
-        guard let place = entities.firstIndex(where: { SQLName.folded($0.name) == name }) else {
-            return nil
-        }
+        guard let place = entities.firstIndex(where: { SQLName.folded($0.name) == name }),
+            entities[place].isPrivate == entry.isPrivate
+        else { return nil }
         let columns = entry.columns.map(SQLName.folded)
         switch entry.fact {
         case .alias: return nil

@@ -31,20 +31,19 @@ struct WaitingFacts {
             let title =
                 names.entity(entity)?.name ?? foreign.name(ofEntity: entity)
                 ?? SchemaIdentity.title(entity)
-            let columns = registers.filter {
+            let waiting = registers.filter {
                 SQLName.isEqual($0.entity, to: entity) && !schema.hasDropped($0)
-            }.flatMap(\.columns)
+            }
             return WaitingChanges(
                 entity: title, count: count,
                 reason: try reason(
-                    for: entity, title: title, columns: Set(columns), foreign: foreign,
-                    newest: newest))
+                    for: entity, title: title, waiting, foreign: foreign, newest: newest))
         }
     }
 
     private func reason(
-        for entity: String, title: String, columns: Set<String>, foreign: ForeignNames,
-        newest: SchemaContent?
+        for entity: String, title: String, _ registers: [UnknownFacts.Register],
+        foreign: ForeignNames, newest: SchemaContent?
     ) throws -> WaitingChanges.Reason {
         guard let position = schema.position(ofEntity: entity) else {
             if newest?.hasDropped(nil, of: entity) ?? false { return .dropped([]) }
@@ -57,6 +56,11 @@ struct WaitingFacts {
             table.bind(title, at: 1)
             return try table.step() ? .notTracked : .noTable
         }
+        let ours = schema.merge.entities[position]
+        if registers.contains(where: { $0.isPrivate != ours.isPrivate }) {
+            return .otherKey(ours.key.map { schema.tables[position].columns[$0] })
+        }
+        let columns = Set(registers.flatMap(\.columns))
         let missing = columns.filter { schema.position(ofColumn: $0, entity: position) == nil }
         guard !missing.isEmpty else {
             return .otherConstraints(columns.map { names.title(ofColumn: $0, of: entity) }.sorted())

@@ -70,7 +70,7 @@ struct ReplicaSchema: Sendable {
 
 extension ReplicaSchema {
     /// Whether a fact is about a column that this replica has dropped.
-    func hasDropped(_ register: (entity: String, columns: [String])) -> Bool {
+    func hasDropped(_ register: UnknownFacts.Register) -> Bool {
         register.columns.contains { column in
             names.column(column, of: register.entity).map { $0.name == nil } ?? false
         }

@@ -3,7 +3,8 @@ import SyncStorage
 
 /// The entities of a batch, with the cells of facts that are only forwarded. Forwarded cells of an
 /// entity of this replica follow its own, and are repeated in an entity of the same name at the
-/// end: in these cells the inserts of this replica have no value (``Batch/defaults(in:)``).
+/// end: in these cells the inserts of this replica have no value (``Batch/defaults(in:)``). So are
+/// those of a table that identifies rows otherwise than this replica's of the same name.
 struct DescribedEntities {
     private(set) var entities: [Batch.Entity]
     private let ownCount: Int
@@ -16,7 +17,9 @@ struct DescribedEntities {
     /// A fact as the batch names it.
     mutating func described(_ entry: UnknownFacts.Entry) -> Fact {
         let name = SQLName.folded(entry.entity)
-        let own = entities[..<ownCount].firstIndex { SQLName.folded($0.name) == name }
+        let own = entities[..<ownCount].firstIndex {
+            SQLName.folded($0.name) == name && $0.isPrivate == entry.isPrivate
+        }
         switch entry.fact {
         case .alias: return entry.fact
         case .life(let uid, _, let life):
@@ -46,7 +49,9 @@ struct DescribedEntities {
     /// The position of an entity after those of this replica: added when it is not there.
     mutating func place(of entity: Batch.Entity) -> Int {
         let name = SQLName.folded(entity.name)
-        let known = entities[ownCount...].firstIndex { SQLName.folded($0.name) == name }
+        let known = entities[ownCount...].firstIndex {
+            SQLName.folded($0.name) == name && $0.isPrivate == entity.isPrivate
+        }
         if let known { return known }
         entities.append(entity)
         return entities.count - 1

@@ -40,7 +40,7 @@ final class UnknownFacts {
             "SELECT id, entity, private, columns, fact FROM syncd_unknown ORDER BY id",
             on: connection)
         selectRegisters = try Statement(
-            "SELECT DISTINCT entity, columns FROM syncd_unknown", on: connection)
+            "SELECT DISTINCT entity, columns, private <> 0 FROM syncd_unknown", on: connection)
         remove = try Statement("DELETE FROM syncd_unknown WHERE id = ?1", on: connection)
     }
 
@@ -95,19 +95,27 @@ final class UnknownFacts {
         }
     }
 
-    /// The registers of the kept facts: entities with the columns of a cell, which are none for a
-    /// life fact.
+    /// What kept facts are about.
+    struct Register {
+        let entity: String
+        /// The columns of a cell; none for a life fact.
+        let columns: [String]
+        /// Whether the key is a number that does not identify.
+        let isPrivate: Bool
+    }
+
+    /// The registers of the kept facts.
     /// - Throws: SQLite errors; `DecodingError` for names that are no JSON.
     /// - Complexity: O(kept facts)
-    func registers() throws -> [(entity: String, columns: [String])] {
-        var registers: [(entity: String, columns: [String])] = []
+    func registers() throws -> [Register] {
+        var registers: [Register] = []
         while try selectRegisters.step() {
             let names = Data((selectRegisters.text(1) ?? "[]").utf8)
             registers.append(
-                (
-                    selectRegisters.text(0) ?? "",
-                    try JSONDecoder().decode([String].self, from: names)
-                ))
+                Register(
+                    entity: selectRegisters.text(0) ?? "",
+                    columns: try JSONDecoder().decode([String].self, from: names),
+                    isPrivate: selectRegisters.integer(2) != 0))
         }
         return registers
     }
@@ -146,7 +154,7 @@ final class UnknownFacts {
     /// - Throws: SQLite errors; `EncodingError`.
     /// - Complexity: O(kept facts)
     static func counts(
-        _ connection: OpaquePointer, besides excluded: [(entity: String, columns: [String])]
+        _ connection: OpaquePointer, besides excluded: [Register]
     ) throws -> [(entity: String, count: Int)] {
         // A fact begins with the 16 bytes of its object.
         let select = try Statement(

@@ -236,9 +236,9 @@ struct RemoteSetup {
         if let packet { try store.addKeys(packet.ring) }
         var key: StoreKey?
         if entry.isEncrypted, try store.keyRing().keys.isEmpty { key = try store.makeKey() }
-        let isFirst = try store.remotes().isEmpty
+        // Before the remote is there: who is interrupted in between begins again.
+        if try store.remotes().isEmpty { try signIfNew() }
         try store.add(remote: entry)
-        if isFirst { try signIfNew() }
         if packet != nil || key != nil { try KeyFile.warn(about: path) }
         return key
     }

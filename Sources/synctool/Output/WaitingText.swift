@@ -27,7 +27,7 @@ struct WaitingText {
                 switch changes.reason {
                 case .noTable, .notTracked, .nameTaken: columns = []
                 case .noColumns(let names), .columnNamesTaken(let names),
-                    .otherConstraints(let names), .dropped(let names):
+                    .otherConstraints(let names), .otherKey(let names), .dropped(let names):
                     columns = names
                 }
                 return .object([
@@ -46,6 +46,7 @@ struct WaitingText {
         case .noColumns: return "noColumns"
         case .columnNamesTaken: return "columnNamesTaken"
         case .otherConstraints: return "otherConstraints"
+        case .otherKey: return "otherKey"
         case .dropped: return "dropped"
         }
     }
@@ -88,6 +89,12 @@ struct WaitingText {
             text += "the constraints on \(list) differ from the sender's."
             text +=
                 " Rebuild the table with the sender's constraints: synctool alter \(database) SQL"
+        case .otherKey(let names):
+            let list = names.map(Self.quoted).joined(separator: ", ")
+            text += "this database has another table of this name, whose rows are identified by"
+            text += " \(list) otherwise than the sender's. To have the rows of both in one table,"
+            text += " make one of another name on each replica, copy the rows into it, and drop"
+            text += " \(name): synctool alter \(database) SQL"
         }
         return text
     }
