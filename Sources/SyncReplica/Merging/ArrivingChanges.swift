@@ -4,7 +4,8 @@ import SyncMerge
 /// The changes of a batch's transactions, with this replica's numbers: a batch names entities and
 /// cells by their positions in the sender's schema.
 struct ArrivingChanges {
-    /// By the sender's entity: this replica's; nil when it has no such table, or one with another key.
+    /// By the sender's entity: this replica's; nil when it has no such table, or one with another
+    /// key.
     private let known: [CellMap?]
     /// By the sender's entity: its number in `syncd_shape`, and its cells there.
     private let kept: [Int: (number: Int64, cells: CellMap)]

@@ -24,7 +24,7 @@ struct WaitingFacts {
     func changes() throws -> [WaitingChanges] {
         let registers = try unknown.registers()
         let foreign = try NameStorage(connection).read().foreign
-        let dropped = registers.filter(schema.hasDropped)
+        let dropped = registers.filter { schema.hasDropped($0.columns, of: $0.entity) }
         guard dropped.count < registers.count else { return [] }
         let newest = try schemas.newest()?.content
         return try UnknownFacts.counts(connection, besides: dropped).map { entity, count in
@@ -32,7 +32,8 @@ struct WaitingFacts {
                 names.entity(entity)?.name ?? foreign.name(ofEntity: entity)
                 ?? SchemaIdentity.title(entity)
             let waiting = registers.filter {
-                SQLName.isEqual($0.entity, to: entity) && !schema.hasDropped($0)
+                SQLName.isEqual($0.entity, to: entity)
+                    && !schema.hasDropped($0.columns, of: $0.entity)
             }
             return WaitingChanges(
                 entity: title, count: count,

@@ -70,9 +70,9 @@ struct ReplicaSchema: Sendable {
 
 extension ReplicaSchema {
     /// Whether a fact is about a column that this replica has dropped.
-    func hasDropped(_ register: UnknownFacts.Register) -> Bool {
-        register.columns.contains { column in
-            names.column(column, of: register.entity).map { $0.name == nil } ?? false
+    func hasDropped(_ columns: [String], of entity: String) -> Bool {
+        columns.contains { column in
+            names.column(column, of: entity).map { $0.name == nil } ?? false
         }
     }
 }

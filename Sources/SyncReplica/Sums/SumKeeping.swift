@@ -66,7 +66,9 @@ struct SumKeeping {
     }
 
     private func sums(at: [UInt8]) throws -> StateSums {
-        let waiting = try storage.unknown.registers().filter { !storage.schema.hasDropped($0) }
+        let waiting = try storage.unknown.registers().filter {
+            !storage.schema.hasDropped($0.columns, of: $0.entity)
+        }
         let totals = try storage.totals.complete(objects: storage.objects)
         var ambiguous: Set<Int> = []
         for register in waiting {
