@@ -81,6 +81,45 @@ struct TransactionPartsTests {
         #expect(try a.dump() == b.dump())
     }
 
+    @Test("of rows that refer to older ones of their table the newest are deleted first")
+    func nestedDeletes() throws {
+        let folder = try TemporaryFolder()
+        let (a, b) = try TestStore.pair(
+            in: folder,
+            schema: """
+                CREATE TABLE state(id INTEGER PRIMARY KEY, former INTEGER REFERENCES state);
+                CREATE INDEX formers ON state(former);
+                WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 1700)
+                INSERT INTO state SELECT i, iif(i > 9, i - 9, NULL) FROM n;
+                """)
+        let start = try b.replica.vector
+        _ = try a.replica.vector
+        var numbers: [ObjectUID: Int64] = [:]
+        for row in try a.rows("SELECT uid, number FROM syncd_object") {
+            guard case .blob(let bytes) = row[0], case .integer(let number) = row[1],
+                let uid = ObjectUID(bytes: bytes)
+            else { continue }
+            numbers[uid] = number
+        }
+        try a.run(
+            """
+            PRAGMA foreign_keys = ON; BEGIN; UPDATE state SET former = NULL WHERE former < 1600;
+            DELETE FROM state WHERE id < 1600; COMMIT
+            """)
+        let parts = try parts(of: a, after: start).map { part in
+            part.changes.filter { $0.kind == .delete }.compactMap { numbers[$0.object] }
+        }.filter { !$0.isEmpty }
+        #expect(parts.count >= 3)
+        #expect(parts.reduce(0) { $0 + $1.count } == 1599)
+        for (former, next) in zip(parts, parts.dropFirst()) {
+            #expect(try #require(former.min()) > #require(next.max()))
+        }
+        for batch in try a.replica.batches(since: start) { #expect(try b.replica.merge(batch)) }
+        #expect(try b.rows("SELECT count(*) FROM state WHERE former IS NULL") == [[9]])
+        #expect(try b.rows("SELECT count(*) FROM state") == [[101]])
+        #expect(try b.rows("SELECT count(*) FROM syncd_conflict") == [[0]])
+    }
+
     @Test("large values are cut by their bytes")
     func largeValues() throws {
         let folder = try TemporaryFolder()

@@ -14,4 +14,7 @@ protocol ChangeMeasuring: AnyObject {
     /// The rank of the table of a change: parents have a lower one than their children. Nil: it
     /// refers to no other table, and no other to it.
     func rank(of change: NetChange) throws -> Int?
+
+    /// Whether the table of a change refers to itself.
+    func isNested(_ change: NetChange) throws -> Bool
 }

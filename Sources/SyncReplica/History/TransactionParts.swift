@@ -34,6 +34,8 @@ enum TransactionParts {
         private(set) var count: Int32 = 1
         /// Bytes of the values, about.
         private(set) var byteCount: Int64
+        /// Whether its last changes go first where it is divided.
+        private var isReversed = false
 
         init(
             _ number: Int64, at position: Int, ageMilliseconds: Int64, place: Int32?,
@@ -60,12 +62,19 @@ enum TransactionParts {
             return true
         }
 
-        /// The first changes of it, and the others.
+        /// The same changes, of which the last ones go first where it is divided.
+        var reversed: Piece {
+            var piece = self
+            piece.isReversed = true
+            return piece
+        }
+
+        /// The changes of it that go first, and the others.
         fileprivate func divided(after first: Int32) -> (Piece, Piece) {
             var (head, tail) = (self, self)
             head.count = first
-            tail.skipped += first
             tail.count -= first
+            if isReversed { head.skipped += tail.count } else { tail.skipped += first }
             head.byteCount = byteCount * Int64(first) / Int64(max(1, count))
             tail.byteCount -= head.byteCount
             return (head, tail)

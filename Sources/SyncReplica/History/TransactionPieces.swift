@@ -6,7 +6,7 @@ import SyncCore
 /// replica has to reconsider with each part that follows. So what a delete cascades to comes before
 /// it, though its parent is logged first; and of inserts that follow each other, those of parents
 /// come before those of their children, though a deferred constraint, or none, allows another
-/// order.
+/// order. Of a table that refers to itself the newer rows are deleted before the older ones.
 struct TransactionPieces {
     typealias Piece = TransactionParts.Piece
 
@@ -21,7 +21,7 @@ struct TransactionPieces {
     /// With more, rows of several tables were written in turns: one that needs another follows it.
     private static let insertedMax = 1_000
     /// Deletes that follow each other, and what they cascade to, by depth.
-    private var deletes: [[Piece]] = []
+    private var deletes: [Deletes] = []
     /// By entity, of those in ``deletes``: how deep its rows are. Changes of other tables, as those
     /// of a trigger that keeps an audit, do not end them.
     private var depths: [Int64: Int] = [:]
@@ -43,13 +43,38 @@ struct TransactionPieces {
         }
     }
 
+    /// The deletes of one depth.
+    private struct Deletes {
+        var pieces: [Piece] = []
+        /// The table that they are of, and the keys of the first and the last one, as long as it is
+        /// one table, which refers to itself.
+        private var nested: (entity: Int64, first: Int64, last: Int64)?
+
+        /// Notes a delete before it is added.
+        mutating func note(_ change: NetChange, isNested: Bool) {
+            guard isNested, case .integer(let number) = change.key.values.first ?? .null,
+                change.key.values.count == 1
+            else { return nested = nil }
+            if pieces.isEmpty { nested = (change.entity.id, number, number) }
+            if nested?.entity == change.entity.id { nested?.last = number } else { nested = nil }
+        }
+
+        /// In their order. Rows mostly refer to rows of their table that are older: where the older
+        /// ones were deleted first, the newer ones come before them.
+        var levels: [[Piece]] {
+            guard let nested, nested.first < nested.last else { return [pieces] }
+            return pieces.reversed().map { [$0.reversed] }
+        }
+    }
+
     init(limits: PartitionLimits) { self.limits = limits }
 
     /// Takes in the next change: one piece for each time that it was written at.
     /// - Parameters:
     ///   - byteCount: of the values that it wrote, about.
     ///   - rank: of its table, ascending from parents to children; nil: it has neither.
-    mutating func append(_ change: NetChange, byteCount: Int64, rank: Int?) {
+    ///   - isNested: whether its table refers to itself.
+    mutating func append(_ change: NetChange, byteCount: Int64, rank: Int?, isNested: Bool) {
         defer { count += 1 }
         let age = change.written.last?.ageMilliseconds ?? 0
         if change.kind == .insert, change.written.count <= 1 {
@@ -67,10 +92,11 @@ struct TransactionPieces {
         if deletes.isEmpty { deleteAges.first = age }
         deleteAges.last = age
         depths[change.entity.id] = depth
-        while deletes.count <= depth { deletes.append([]) }
+        while deletes.count <= depth { deletes.append(Deletes()) }
+        deletes[depth].note(change, isNested: isNested)
         Self.append(
             Piece(change.seq, at: count, ageMilliseconds: age, place: nil, byteCount: byteCount),
-            to: &deletes[depth], limits)
+            to: &deletes[depth].pieces, limits)
     }
 
     /// The pieces, the oldest first.
@@ -121,7 +147,6 @@ struct TransactionPieces {
         guard case .cascade(let parent, _) = change.cause, !deletes.isEmpty else {
             return change.kind == .delete ? depths[entity] ?? 0 : nil
         }
-        // Of a table that refers to itself the rows stay in their order.
         let least = parent == entity ? 0 : min((depths[parent] ?? 0) + 1, Self.depthMax)
         return max(depths[entity] ?? 0, least)
     }
@@ -129,7 +154,7 @@ struct TransactionPieces {
     /// The deepest first.
     private mutating func endDeletes() {
         guard !deletes.isEmpty else { return }
-        append(deletes.reversed())
+        append(deletes.reversed().flatMap(\.levels))
         (deletes, depths) = ([], [:])
     }
 

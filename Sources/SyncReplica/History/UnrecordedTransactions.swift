@@ -112,7 +112,8 @@ struct UnrecordedTransactions {
         try forEachChange(of: entry) { change in
             pieces.append(
                 change, byteCount: try measure?.byteCount(of: change) ?? 0,
-                rank: try measure?.rank(of: change))
+                rank: try measure?.rank(of: change),
+                isNested: try measure?.isNested(change) ?? false)
         }
         return TransactionParts.parts(of: entry, pieces.sorted(), limits: limits)
     }

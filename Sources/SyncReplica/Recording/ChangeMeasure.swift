@@ -17,6 +17,8 @@ final class ChangeMeasure: ChangeMeasuring {
     private let isSmall: Bool
     /// By entity of the schema.
     private let ranks: [Int?]
+    /// The entities that refer to themselves.
+    private let nested: Set<Int>
     private let factsMax: Int
     /// By entity of the log and columns; nil: nothing that is worth it.
     private var statements: [Columns: Statement?] = [:]
@@ -39,6 +41,10 @@ final class ChangeMeasure: ChangeMeasuring {
         isSmall = try size.step() && size.integer(0) < Self.databaseMin
         let schema = storage.schema.merge
         ranks = Self.ranks(in: schema)
+        nested = Set(
+            schema.entities.indices.filter { position in
+                schema.entities[position].references.contains { $0.target == position }
+            })
         factsMax = 1 + (schema.entities.map(\.cells.count).max() ?? 0)
     }
 
@@ -57,6 +63,12 @@ final class ChangeMeasure: ChangeMeasuring {
             for entity in component.entities { ranks[entity] = highest + 1 }
         }
         return ranks
+    }
+
+    /// Whether the table of a change refers to itself.
+    /// - Throws: as ``factCount(of:)``.
+    func isNested(_ change: NetChange) throws -> Bool {
+        try tables.find(change.entity).map { nested.contains($0.position) } ?? false
     }
 
     /// Whether that many changes may be beyond the limits for one transaction.
