@@ -74,6 +74,9 @@ struct Track: StoreCommand {
                 "  recorded, but cannot be synchronised: \(Printable.text(table.name)): "
                     + "\(Printable.text(table.reason)); to synchronise it, change its foreign keys")
         }
+        if let line = UndeclaredText(path: path, isLate: false).line {
+            try Terminal.output.line(line)
+        }
         guard (try? Store.isWal(StorePath.absolute(path))) == false else { return }
         try Terminal.output.line(
             "  It is not in WAL mode: commits within milliseconds of each other may be recorded as "

@@ -29,6 +29,9 @@ struct RemoteSetup {
         try await requireUse()
         if try needsKey() { try keyFile.require(path) }
         if try restoreEmptied() { return nil }
+        if let line = UndeclaredText(path: path, isLate: true).line {
+            try Terminal.error.line(line)
+        }
         try await prepareRemote()
         return try addEntry()
     }
