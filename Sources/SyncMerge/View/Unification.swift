@@ -278,12 +278,15 @@ struct Unification {
         let (later, earlier) = (
             grouping.groups[group].cells[cell].source, grouping.groups[other].cells[cell].source
         )
-        func isKnown(_ dot: Dot) -> Bool { dot == later.dot || state.isSeen(dot, by: later.dot) }
-        guard isKnown(earlier.dot) else { return false }
-        let isReplaced = grouping.groups[other].members.contains { member in
-            state.objects[member]?.life.contains { $0.kind == .deleted && isKnown($0.dot) } ?? false
+        guard earlier.dot == later.dot || state.isSeen(earlier.dot, by: later.dot) else {
+            return false
         }
-        if isReplaced { return false }
+        // Of one that was deleted, and came back by another writer's edit, the later row may have
+        // been made in its place.
+        let wasThere = grouping.groups[other].members.allSatisfy { member in
+            state.objects[member]?.life.allSatisfy { $0.kind == .created } ?? false
+        }
+        guard wasThere else { return false }
         let entity = state.schema.entities[grouping.groups[group].entity]
         func claimed(_ position: Int) -> [Field]? {
             let row = grouping.row(at: position, of: entity)

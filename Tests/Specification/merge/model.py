@@ -561,18 +561,44 @@ def holder(base, groups, n):
 def united(base, parts, rows, u, reps):
     """Do rows that claim one value become one row? Under `merge` when one of the claims was made by
     an insert: two people entered the same thing. A clash made by updates of old rows is no such
-    thing; there the later claim steps back, as under keepBoth and laterLoses where it can."""
+    thing; there the later claim steps back, as under keepBoth and laterLoses where it can. Nor are
+    two rows of which a writer wrote the one beside the other: its tables had no such constraint."""
     ent = rows[reps[0]].ent
     ways = [way_out(rows, rows[r], u) for r in reps]
     if all(way and way[1] == "reset" for way in ways):
         return False  # a flag says how a row is, not what it is
     if ent.unique_policy != "merge" and None not in ways:
         return False
-    for r in reps:
-        dot, _, (m, _, _) = holder(base, parts[r], ent.cell_of[u.cols[0]])
-        if any(d == dot and k == "C" for d, k, _ in base.objs[m].life):
-            return True
-    return False
+    claims = [holder(base, parts[r], ent.cell_of[u.cols[0]]) for r in reps]
+    if not any((dot, "C") in life_of(base, [m]) for dot, _, (m, _, _) in claims):
+        return False
+    known = {g.gid: g for r in reps for g in parts[r]}
+    return not any(
+        wrote_both(base, known[later[1]], later[0], known[earlier[1]], earlier[0], u)
+        for later in claims
+        for earlier in claims
+        if later[1] != earlier[1]
+    )
+
+
+def life_of(base, members):
+    return {(d, k) for m in members if m in base.objs for d, k, _ in base.objs[m].life}
+
+
+def wrote_both(base, g, later, other, earlier, u):
+    """Did the writer of a claim know of a row that claims the same as written, and leave it?"""
+    if earlier != later and not base.seen_by(earlier, later):
+        return False
+    # Of one that was deleted, and came back by another writer's edit, the later row may have been
+    # made in its place.
+    if any(k != "C" for _, k in life_of(base, other.members)):
+        return False
+    return as_written(g, u) == as_written(other, u)
+
+
+def as_written(g, u):
+    vals = {c: x for n, cell in enumerate(g.ent.cells) for c, x in zip(cell, g.cells[n][2])}
+    return u.values({c: vals.get(c) for c in u.cols})
 
 
 def claimed(rows, row, u, changes={}):
