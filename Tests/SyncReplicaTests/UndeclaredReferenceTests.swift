@@ -57,4 +57,37 @@ struct UndeclaredReferenceTests {
         _ = try replica.vector
         #expect(try found().isEmpty)
     }
+
+    @Test(
+        "a reference that cannot be declared says why",
+        arguments: [
+            ("bok", "books", "links has no such column"),
+            ("book", "boks", "the store tracks no such table"),
+            ("book", "pairs", "its key has 2 columns"),
+            ("declared", "books", "the column is part of a foreign key already"),
+        ])
+    func refusals(column: String, target: String, reason: String) throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a.db")
+        let writer = try PlainConnection(path, wal: true)
+        try writer.run(
+            """
+            CREATE TABLE books(id INTEGER PRIMARY KEY);
+            CREATE TABLE pairs(a INTEGER, b INTEGER, PRIMARY KEY(a, b));
+            CREATE TABLE links(id INTEGER PRIMARY KEY, book INTEGER,
+              declared INTEGER REFERENCES books);
+            """)
+        writer.close()
+        try Store.track(path)
+        let replica = try StoreReplica(path)
+        defer { try? replica.close() }
+        #expect {
+            try replica.setPolicies(
+                MergePolicies(entities: ["links": .init(references: [column: target])]))
+        } throws: { error in
+            (error as? SyncError)?.reason == "links.\(column) cannot refer to \(target): \(reason)"
+        }
+        // Nothing was set.
+        _ = try replica.vector
+    }
 }

@@ -90,17 +90,39 @@ struct SchemaTranslator {
         var used = Set(references.flatMap(\.columns))
         for (column, target) in (policy.references ?? [:]).sorted(by: { $0.key < $1.key }) {
             let name = names.name(ofColumn: column, of: names.identity(ofTable: table.name))
-            guard let place = places[name],
-                let position = positions[SQLName.folded(names.name(ofEntity: target))],
-                tables[position].key.count == 1, !used.contains(place)
-            else {
-                throw refusal(of: table, "the reference \(column) to \(target) cannot be declared")
+            guard let place = places[name] else {
+                throw undeclarable(
+                    column, of: table, to: target, "\(table.name) has no such column",
+                    among: table.columns.map(\.name))
             }
-            used.insert(place)
+            guard let position = positions[SQLName.folded(names.name(ofEntity: target))] else {
+                throw undeclarable(
+                    column, of: table, to: target, "the store tracks no such table",
+                    among: tables.map(\.name))
+            }
+            guard tables[position].key.count == 1 else {
+                throw undeclarable(
+                    column, of: table, to: target,
+                    "its key has \(tables[position].key.count) columns")
+            }
+            guard used.insert(place).inserted else {
+                throw undeclarable(
+                    column, of: table, to: target, "the column is part of a foreign key already")
+            }
             if isInCircle(table, key: place) { continue }
             references.append(.init([place], to: position, onDelete: .setNull))
         }
         return references
+    }
+
+    private func undeclarable(
+        _ column: String, of table: TableSchema, to target: String, _ reason: String,
+        among known: [String] = []
+    ) -> SyncError {
+        SyncError(
+            .cannotTrack, "\(table.name).\(column) cannot refer to \(target): \(reason)",
+            hint: (known.isEmpty ? "" : "There are: \(known.joined(separator: ", ")). ")
+                + "To see what was chosen: synctool policy DB")
     }
 
     /// Whether a declared reference makes keys refer to each other in a circle (``KeyCircles``). It
