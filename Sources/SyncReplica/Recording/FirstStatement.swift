@@ -60,13 +60,7 @@ struct FirstStatement {
         let rows = try RowStating(
             recording, identities: identities, storage: storage,
             firstPosition: transaction.nextPosition, older: older)
-        for component in ReferenceOrder(of: schema.merge).components {
-            try older.divide()
-            for entity in component.entities {
-                _ = try rows.state(
-                    entity, datedBy: consolidation, mayDivide: !component.isCircular)
-            }
-        }
+        _ = try rows.state(datedBy: consolidation)
         rows.end()
         for place in recording.entries.indices {
             try transaction.append(

@@ -58,18 +58,33 @@ final class RowStating {
 
     // MARK: Tables
 
-    /// Stores the objects of an entity.
+    /// Stores the objects of all tables: each after those that it refers to.
     /// - Parameters:
-    ///   - consolidation: what is logged of its rows; nil: they are stated as if nothing was.
+    ///   - consolidation: what is logged of the rows; nil: they are stated as if nothing was.
     ///   - inserted: these rows are left out.
-    ///   - mayDivide: whether its older rows may be divided between transactions anywhere.
     /// - Returns: how many rows were left out.
     /// - Throws: ``StatementObstacle``; `refused` for a row that its table refuses; SQLite errors;
     ///   what finds the identities of rows with numbers.
     /// - Complexity: O(rows)
     func state(
+        datedBy consolidation: CommitConsolidation?, besides inserted: InsertedKeys? = nil
+    ) throws -> Int {
+        var leftOut = 0
+        for component in ReferenceOrder(of: storage.schema.merge).components {
+            try older.divide()
+            for entity in component.entities {
+                leftOut += try state(
+                    entity, datedBy: consolidation, besides: inserted,
+                    mayDivide: !component.isCircular)
+            }
+        }
+        return leftOut
+    }
+
+    /// - Parameter mayDivide: whether older rows may be divided between transactions anywhere.
+    private func state(
         _ entity: Int, datedBy consolidation: CommitConsolidation?,
-        besides inserted: InsertedKeys? = nil, mayDivide: Bool
+        besides inserted: InsertedKeys?, mayDivide: Bool
     ) throws -> Int {
         let table = storage.schema.tables[entity]
         let plain = plain(entity)
@@ -125,7 +140,7 @@ final class RowStating {
     ///   wrote it last; nil: it is older than history.
     /// - Returns: whether a new object was stored: not of a row that is gone.
     /// - Throws: ``LocalLaneReason`` for a row that has to go by its facts; else as
-    ///   ``state(_:datedBy:besides:mayDivide:)``.
+    ///   ``state(datedBy:besides:)``.
     /// - Complexity: O(columns)
     func state(_ key: RowKey, isNew: Bool, date: (_ cell: Int?) -> Int64?) throws -> Bool {
         guard let plain = plain(key.entity) else { throw LocalLaneReason.entity }

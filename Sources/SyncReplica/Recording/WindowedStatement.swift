@@ -9,7 +9,7 @@ import SyncValues
 /// - What it stores is what ``FirstStatement`` stores, but for the ids of `syncd_object`.
 /// - All is stated by it, or nothing: then the changes of the log have to be in memory.
 ///
-/// Memory: five bytes for each insert of the log, and a window.
+/// Memory: five bytes for each insert of the log, a window, and the headers of the transactions.
 final class WindowedStatement {
     private let recording: LocalRecording
     private let transaction: MergeTransaction
@@ -90,17 +90,11 @@ final class WindowedStatement {
         let rows = try RowStating(
             recording, identities: identities, storage: storage,
             firstPosition: transaction.nextPosition, older: older)
-        var missing = 0
-        for component in ReferenceOrder(of: storage.schema.merge).components {
-            try older.divide()
-            for entity in component.entities {
-                missing += try rows.state(
-                    entity, datedBy: nil, besides: inserted, mayDivide: !component.isCircular)
-            }
+        let leftOut = try rows.state(datedBy: nil, besides: inserted)
+        // Else the log lacks a row that was left out because of it.
+        guard try storeWindows(rows, identities) == leftOut else {
+            throw LocalLaneReason.incomplete
         }
-        missing -= try storeWindows(rows, identities)
-        // The log does not have a row that was left out for it.
-        guard missing == 0 else { throw LocalLaneReason.incomplete }
         rows.end()
         try changes.store(recording.headers.dropLast(), in: transaction)
         try older.store()

@@ -14,7 +14,7 @@ public struct UndeclaredReference: Sendable, Hashable {
     /// The name of the table whose rows it seems to name.
     public let target: String
 
-    /// Rows of a table whose values are looked at.
+    /// Rows of a table that are looked at.
     private static let sampleMax = 1_000
 
     /// The columns of a database of which that can still be decided: none once its rows are stated
@@ -88,7 +88,7 @@ public struct UndeclaredReference: Sendable, Hashable {
                 SELECT count(*), total(EXISTS (
                   SELECT 1 FROM \(SQLName.quoted(target.name)) AS t WHERE t.\(key) = s.v))
                 FROM (SELECT \(name) AS v FROM \(SQLName.quoted(table.name))
-                  WHERE \(name) <> 0 LIMIT \(sampleMax)) AS s
+                  LIMIT \(sampleMax)) AS s WHERE s.v <> 0
                 """)
         guard let row, let count: Int = row[0], let found: Double = row[1] else { return false }
         return found * 2 >= Double(count)

@@ -29,11 +29,12 @@ struct RemoteSetup {
         try await requireUse()
         if try needsKey() { try keyFile.require(path) }
         if try restoreEmptied() { return nil }
-        if let line = UndeclaredText(path: path, isLate: true).line {
-            try Terminal.error.line(line)
-        }
+        // Not known any more once the rows are stated.
+        let undeclared = UndeclaredText(path: path, isLate: true).line
         try await prepareRemote()
-        return try addEntry()
+        let key = try addEntry()
+        if let undeclared { try Terminal.error.line(undeclared) }
+        return key
     }
 
     /// A daemon that takes no remotes from this file would leave the remote unused without a word.
@@ -239,7 +240,7 @@ struct RemoteSetup {
         if let packet { try store.addKeys(packet.ring) }
         var key: StoreKey?
         if entry.isEncrypted, try store.keyRing().keys.isEmpty { key = try store.makeKey() }
-        // Before the remote is there: who is interrupted in between begins again.
+        // Before the remote is there: a command that was interrupted in between can be run again.
         if try store.remotes().isEmpty { try signIfNew() }
         try store.add(remote: entry)
         if packet != nil || key != nil { try KeyFile.warn(about: path) }
