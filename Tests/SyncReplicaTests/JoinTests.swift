@@ -21,6 +21,34 @@ struct JoinTests {
         CREATE TABLE word(text TEXT PRIMARY KEY NOT NULL, hits INTEGER);
         """
 
+    @Test("a table with a key of another kind refuses the join, and the history stays")
+    func otherKey() throws {
+        let a = try TestStore(
+            folder.file("a.db"), schema: "CREATE TABLE note(id TEXT PRIMARY KEY NOT NULL, t TEXT)")
+        try a.run("INSERT INTO note VALUES ('x', 'of a')")
+        let path = folder.file("b.db")
+        let b = try TestStore(path, schema: "CREATE TABLE note(id INTEGER PRIMARY KEY, t TEXT)")
+        try b.run("INSERT INTO note VALUES (1, 'of b')")
+        try b.replica.close()
+        let copy = folder.file("copy.db")
+        try StoreReplica.clone(
+            at: copy, from: a.replica.batches(since: VersionVector())
+        ).close()
+        let (id, count) = try history(of: path)
+        #expect(count > 0)
+        let error = #expect(throws: SyncError.self) {
+            try Store.join(path, to: copy, by: .byKey)
+        }
+        #expect(error?.code == .refused && error?.hint?.contains("RENAME TO note_2") == true)
+        #expect(try history(of: path) == (id, count))
+    }
+
+    private func history(of path: String) throws -> (StoreID, Int) {
+        let store = try Store.open(path)
+        defer { try? store.close() }
+        return (store.id, try store.count(HistoryQuery()).transactions)
+    }
+
     private func stores(_ method: JoinMethod) throws -> (TestStore, TestStore, JoinReport) {
         let a = try TestStore(
             folder.file("a.db"),

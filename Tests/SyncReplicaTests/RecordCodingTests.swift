@@ -16,7 +16,10 @@ struct RecordCodingTests {
     init() throws {
         connection = try PlainConnection(":memory:")
         try connection.run(
-            "CREATE TABLE syncd_replica(id INTEGER PRIMARY KEY, replica BLOB, merged INTEGER)")
+            """
+            CREATE TABLE syncd_replica(id INTEGER PRIMARY KEY, replica BLOB, merged INTEGER);
+            CREATE TABLE syncd_header(replica INTEGER)
+            """)
         names = try ReplicaNames(connection.handle)
         for replica in Self.replicas { _ = try names.number(of: replica) }
     }

@@ -1,7 +1,8 @@
 import SyncReplica
 
 extension StoreReplica {
-    /// One exchange with a remote: connects, moves batches, disconnects.
+    /// One exchange with a remote: connects, moves batches, disconnects. The file remembers
+    /// whether it failed (``LastExchange``).
     ///
     /// A batch under a key that the ring does not have is skipped; what can be read is merged
     /// first, and only then the missing key is an error.
@@ -22,13 +23,15 @@ extension StoreReplica {
     ) async throws -> ExchangeReport {
         // Before the remote is looked at: what another process sends from now on may be missed.
         let known = try knownReach(of: entry.url)
-        var report = try await RemoteConnection.with(
-            entry, store: storeID, replica: replicaID, ring: ring
-        ) { connection in
-            let report = try await connection.exchange(
-                direction, of: self, knownReach: { known }, progress: progress)
-            try await whileConnected(connection)
-            return report
+        var report = try await remembering(at: entry.url) {
+            try await RemoteConnection.with(
+                entry, store: storeID, replica: replicaID, ring: ring
+            ) { connection in
+                let report = try await connection.exchange(
+                    direction, of: self, knownReach: { known }, progress: progress)
+                try await whileConnected(connection)
+                return report
+            }
         }
         if let found = report.found {
             report.rewound = try noteReach(
@@ -39,5 +42,19 @@ extension StoreReplica {
         try completed(report)
         if let key = report.missingKey { throw BatchSeal.missingKey(key) }
         return report
+    }
+
+    /// Has the file remember how the exchange ended, for `status` and `doctor`.
+    private func remembering(
+        at url: String, _ body: () async throws -> ExchangeReport
+    ) async throws -> ExchangeReport {
+        do {
+            let report = try await body()
+            try noteSuccess(at: url)
+            return report
+        } catch let error as SyncError {
+            note(failure: error, at: url)
+            throw error
+        }
     }
 }

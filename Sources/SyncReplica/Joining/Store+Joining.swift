@@ -24,14 +24,15 @@ extension Store {
     /// - Parameters:
     ///   - copy: a replica of the store that no other connection has open.
     ///   - method: which rows are the same objects.
-    /// - Throws: ``SyncError``: `refused` when it has exchanged batches already, or when tables or
-    ///   columns of the store were renamed; as ``track``. Nothing has changed then: the history is
-    ///   deleted in the transaction that joins.
+    /// - Throws: ``SyncError``: `refused` when it has exchanged batches already, when tables or
+    ///   columns of the store were renamed, or when a table of the store has a key of another kind;
+    ///   as ``track``. Nothing has changed then: the history is deleted in the transaction that
+    ///   joins.
     /// - Complexity: O(n log n) in the rows
     package static func join(
         _ path: String, to copy: String, by method: JoinMethod
     ) throws -> JoinReport {
-        let (store, policies, signing, names) = try Self.identity(of: copy)
+        let (store, policies, signing, names, kinds) = try Self.identity(of: copy)
         guard names.isEmpty else {
             throw SyncError(
                 .refused,
@@ -68,8 +69,8 @@ extension Store {
                 path, entities: layouts.keys.sorted(), options: layouts, attaching: copy
             ) { database in
                 try adoptIdentity(
-                    of: store, policies: policies, signing: signing, names: names, in: database,
-                    matching: method)
+                    of: store, policies: policies, signing: signing, names: names, kinds: kinds,
+                    in: database, matching: method)
             }
             return JoinReport(
                 dropped: dropped, same: same,
@@ -79,9 +80,10 @@ extension Store {
 
     private static func identity(
         of copy: String
-    ) throws -> (StoreID, Value, Value, names: [EntityNames]) {
+    ) throws -> (StoreID, Value, Value, names: [EntityNames], kinds: KeyKinds) {
         let opened = try Store.open(copy)
         defer { try? opened.close() }
+        let kinds = try KeyKinds(of: copy)
         let (policies, signing, names) = try opened.live.withState { connection, _ in
             let settings = Metadata(connection)
             return (
@@ -89,14 +91,14 @@ extension Store {
                 try NameStorage(connection).read()
             )
         }
-        return (opened.id, policies, signing, names.foreign.sent(with: names.own))
+        return (opened.id, policies, signing, names.foreign.sent(with: names.own), kinds)
     }
 
     /// Adopts the store's identifier and policies, and its identities of the rows, in the
     /// transaction that the connection is in.
     private static func adoptIdentity(
         of store: StoreID, policies: Value, signing: Value, names: [EntityNames],
-        in database: Database, matching method: JoinMethod
+        kinds: KeyKinds, in database: Database, matching method: JoinMethod
     ) throws -> Int {
         guard let connection = database.sqliteConnection else { return 0 }
         var chosen = MergePolicies()
@@ -107,6 +109,7 @@ extension Store {
         }
         let bound = SchemaNames(names, tables: tables)
         try CollationCheck(connection).require(tables)
+        try kinds.require(KeyKinds(tables))
         let match = try JoinMatch(
             connection, tables: tables,
             schema: try ReplicaSchema(tables, names: bound, policies: chosen))

@@ -56,6 +56,7 @@ extension Store {
                     try Statement("DELETE FROM syncd_remote WHERE name = ?1", on: connection)
                         .run(.text(name))
                     try UnreadRemotes.note(nil, at: url, on: connection)
+                    try LastExchange.forget(url, on: connection)
                 }
             }
         }

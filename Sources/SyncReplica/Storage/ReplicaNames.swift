@@ -8,6 +8,8 @@ import SyncValues
 final class ReplicaNames {
     private let select: Statement
     private let insert: Statement
+    /// The greatest number that a transaction names.
+    private let greatest: Statement
     /// All numbers.
     private(set) var numbers: [ReplicaID: Int64] = [:]
     /// All replicas.
@@ -18,6 +20,7 @@ final class ReplicaNames {
         insert = try Statement(
             "INSERT INTO syncd_replica(replica, merged) VALUES (?1, 0) RETURNING id", on: connection
         )
+        greatest = try Statement("SELECT max(replica) FROM syncd_header", on: connection)
         try reload()
     }
 
@@ -41,7 +44,8 @@ final class ReplicaNames {
     }
 
     /// The number of a replica; a new one when it has none.
-    /// - Throws: SQLite errors.
+    /// - Throws: SQLite errors; `corrupt` when the new one is that of a replica whose row is gone:
+    ///   what that one wrote would be this one's.
     func number(of replica: ReplicaID) throws -> Int64 {
         if let number = numbers[replica] { return number }
         insert.bind(replica.bytes, at: 1)
@@ -50,6 +54,8 @@ final class ReplicaNames {
         }
         let number = insert.integer(0)
         try insert.run()
+        defer { greatest.reset() }
+        guard try greatest.step(), greatest.integer(0) < number else { throw Self.unknown(number) }
         numbers[replica] = number
         names[number] = replica
         return number
@@ -58,10 +64,14 @@ final class ReplicaNames {
     /// The replica of a number.
     /// - Throws: `corrupt` when there is none.
     func name(of number: Int64) throws -> ReplicaID {
-        guard let name = names[number] else {
-            throw SyncError(
-                .corrupt, "a fact names replica \(number), which the store does not know")
-        }
+        guard let name = names[number] else { throw Self.unknown(number) }
         return name
+    }
+
+    private static func unknown(_ number: Int64) -> SyncError {
+        SyncError(
+            .corrupt,
+            "the table syncd_replica lacks the replica with number \(number), which wrote here",
+            hint: "Another program deleted its row. " + Metadata.startOverHint)
     }
 }

@@ -63,6 +63,9 @@ package final class Metadata {
         case answered
         /// Merging: what of a remote could not be read in the last exchange, by address. JSON.
         case unread
+        /// Merging: when exchanges with a remote last succeeded, and how they failed since, by
+        /// address. JSON.
+        case exchanges
         /// Merging: the newest own transaction that tells of a decision about members.
         case decided
         /// Merging: the vector that has to be covered before the facts are all those of what was

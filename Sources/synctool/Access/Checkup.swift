@@ -221,11 +221,22 @@ struct Checkup {
         return result
     }
 
-    /// What the daemon says of the remotes, and what merging left to decide.
+    /// What the daemon says of the remotes, or what the file remembers of them, and what merging
+    /// left to decide.
     private func checkSynchronising(
         _ remotes: [RemoteStatus], of path: String, into result: inout Result
     ) throws {
+        let exchanges = try Store.lastExchanges(StorePath.absolute(path))
         for remote in remotes {
+            if let exchange = exchanges[remote.name], exchange.failingSince != nil,
+                !remote.isFailing
+            {
+                result.findings.append(
+                    Finding(
+                        problem: "remote \(remote.name): \(RemoteStateText.text(exchange))",
+                        hint: RemoteStateText.remedy(
+                            exchange.hint, ofRemote: remote.name, path: path)))
+            }
             guard let error = remote.error else { continue }
             let line = "remote \(remote.name): \(Printable.text(error))"
             guard remote.isFailing else {

@@ -14,6 +14,8 @@ struct StatusReport: Sendable {
 
     /// The names of replicas, read from the file like ``comparisons``.
     var names = KnownNames()
+    /// How exchanges ended, by the name of the remote, read from the file.
+    var exchanges: [String: LastExchange] = [:]
     /// What other replicas lack, read from the file.
     var replicas: [ReplicaLag] = []
     /// How many conflicts are open, read from the file.
@@ -26,6 +28,8 @@ struct StatusReport: Sendable {
     var unrecorded: [UnrecordedTable] = []
     /// Changes that the tables have no place for, read from the file.
     var waiting: [WaitingChanges] = []
+    /// What could not be read from the file, and is not among the above: as sentences.
+    var unread: [String] = []
 
     var store: StoreSummary { report.store }
 
@@ -37,6 +41,18 @@ struct StatusReport: Sendable {
         object["conflicts"] = .integer(conflicts)
         object["replicas"] = .array(replicas.map { .object($0.jsonObject) })
         object["hiddenRows"] = .integer(Int64(hiddenRows))
+        if !unread.isEmpty { object["unread"] = .array(unread.map { .string($0) }) }
+        let failed = exchanges.filter { $0.value.failingSince != nil }
+        if !failed.isEmpty {
+            object["failedExchanges"] = .array(
+                failed.sorted { $0.key < $1.key }.map { name, exchange in
+                    .object([
+                        "remote": .string(name),
+                        "since": .text(exchange.failingSince?.description),
+                        "error": .text(exchange.reason), "hint": .text(exchange.hint),
+                    ])
+                })
+        }
         if !unrecorded.isEmpty {
             object["unrecorded"] = .array(
                 unrecorded.map { table in

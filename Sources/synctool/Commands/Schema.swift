@@ -12,7 +12,7 @@ struct Schema: FileCommand {
             first. With --apply it creates new tables, columns, indexes, full-text and R-Tree \
             indexes, views and triggers in one transaction, and applies the changes that were \
             waiting. It never drops or rebuilds anything: what needs that is listed with the \
-            reason.
+            reason, and the exit status is 1.
 
             The statements come from another replica. They are checked before they are shown: \
             each makes one object of the store, and reaches nothing else. Triggers that write \
@@ -53,8 +53,12 @@ struct Schema: FileCommand {
         let text = SchemaText(
             comparison: rest ?? comparison, changes: comparison.changes, failed: failed,
             isApplied: apply, waiting: try replica.waiting, remote: from, path: path)
-        if output.isJSON { return try Terminal.output.json(text.json) }
-        try text.print()
+        if output.isJSON {
+            try Terminal.output.json(text.json)
+        } else {
+            try text.print()
+        }
+        if apply, !text.isComplete { throw ExitCode.failure }
     }
 
     private func unknown(_ absolute: String) throws -> SyncError {

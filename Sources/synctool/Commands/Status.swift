@@ -79,19 +79,7 @@ struct Status: StoreCommand {
         on path: String, using access: AccessOptions
     ) async throws -> StatusReport {
         var report = try await Access.open(path, using: access).status()
-        let file = StorePath.absolute(path)
-        report.comparisons = (try? Store.comparisons(file)) ?? []
-        report.names = (try? Store.replicaNames(file)) ?? KnownNames()
-        report.hiddenRows = (try? Store.hiddenRowCount(file)) ?? 0
-        report.defaults = (try? StoreReplica.differentDefaults(file)) ?? []
-        report.waiting = (try? StoreReplica.waiting(file)) ?? []
-        report.unrecorded = (try? Store.unrecordedTables(file)) ?? []
-        report.conflicts = (try? Store.openConflictCount(file)) ?? 0
-        report.replicas = ((try? Store.peerLags(file)) ?? []).map { lag in
-            ReplicaLag(
-                replica: lag.replica, name: report.names[lag.replica], behind: lag.behind,
-                behindSince: lag.behindSince, isAbsent: lag.isAbsent)
-        }
+        report.readFile(StorePath.absolute(path))
         return report
     }
 

@@ -37,9 +37,12 @@ struct CloneRun {
         do {
             return try await complete()
         } catch var error as SyncError where error.code == .diskFull {
+            let isBegun = (try? DraftFile(part).isPresent()) ?? true
             error.hint =
-                "Free some space, then run the command again: it goes on with "
-                + "\(Shell.quoted(part)). To give up: rm \(Shell.quoted(part))*"
+                "Free some space, then run the command again"
+                + (isBegun
+                    ? ": it goes on with \(Shell.quoted(part)). To give up: "
+                        + "rm \(Shell.quoted(part))*" : "")
             throw error
         }
     }

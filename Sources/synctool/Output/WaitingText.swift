@@ -8,6 +8,8 @@ struct WaitingText {
     var remote: String?
     /// The path of the database, as the user typed it.
     let path: String
+    /// Whether nothing of the store's schema is left to apply: it lacks what is missing here.
+    var isApplied = false
 
     /// Prints one line for each table on stderr.
     ///
@@ -67,7 +69,11 @@ struct WaitingText {
         case .dropped: break
         case .noTable:
             text += "this database has no table \(name)."
-            text += " Run: \(remedy)"
+            text +=
+                isApplied
+                ? " The newest schema of the store has none either. Create it: synctool alter "
+                    + "\(database) 'CREATE TABLE ...'; then run: synctool track \(database)"
+                : " Run: \(remedy)"
         case .notTracked:
             text += "the table \(name) is not tracked in this database."
             text += " Run: synctool track \(database)"
@@ -83,7 +89,11 @@ struct WaitingText {
         case .noColumns(let names):
             let list = names.map(Self.quoted).joined(separator: ", ")
             text += "the table has no column \(list)."
-            text += " Run: \(remedy)"
+            text +=
+                isApplied
+                ? " The newest schema of the store has none either. Add it: synctool alter "
+                    + "\(database) \(Shell.quoted("ALTER TABLE \(changes.entity) ADD COLUMN ..."))"
+                : " Run: \(remedy)"
         case .otherConstraints(let names):
             let list = names.map(Self.quoted).joined(separator: ", ")
             text += "the constraints on \(list) differ from the sender's."

@@ -18,6 +18,12 @@ struct SchemaText {
     /// The path of the database, as the user typed it.
     let path: String
 
+    /// Whether the database has all that the schema of the store has, and nothing waits for it.
+    var isComplete: Bool {
+        comparison.changes.isEmpty && comparison.differences.isEmpty && comparison.refused.isEmpty
+            && failed.isEmpty && waiting.allSatisfy(\.isSettled)
+    }
+
     /// - Throws: ``OutputClosed``.
     func print() throws {
         let out = Terminal.output
@@ -50,7 +56,9 @@ struct SchemaText {
             try out.line("  user_version of the store: \(version)")
         }
         try RefusedText(refused: comparison.refused + failed, path: path).print()
-        try WaitingText(waiting: waiting, path: path).print()
+        try WaitingText(
+            waiting: waiting, path: path, isApplied: isApplied || changes.isEmpty
+        ).print()
         if !isApplied, !changes.isEmpty {
             let from = remote.map { " --from \(Shell.quoted($0))" } ?? ""
             try out.line("To apply it: synctool schema \(Shell.quoted(path))\(from) --apply")

@@ -62,6 +62,9 @@ enum StatusText {
                 differences: status.defaults, names: status.names, path: name
             ).lines
         lines += WaitingText(waiting: status.waiting, path: name).lines
+        for line in status.unread {
+            lines.append("  " + Terminal.output.styled("not read: " + line, as: .changed))
+        }
         for finding in report.findings {
             let problem = "problem: \(Printable.text(finding))"
             lines.append("  " + Terminal.output.styled(problem, as: .changed))
@@ -103,11 +106,23 @@ enum StatusText {
         for remote in status.report.remotes {
             table.add(
                 remote.name, remote.url,
-                status.directReason == nil
-                    ? RemoteStateText.state(of: remote) : "only the daemon knows when it was synced"
-            )
+                state(
+                    of: remote, asking: status.directReason == nil,
+                    last: status.exchanges[remote.name]))
         }
         return table.lines(on: .output, indent: "    ")
+    }
+
+    /// What the daemon says of a remote. Of one that it does not use, and until it has used it,
+    /// the file knows more.
+    private static func state(
+        of remote: RemoteStatus, asking isAsked: Bool, last exchange: LastExchange?
+    ) -> String {
+        let remembered = RemoteStateText.text(exchange)
+        guard isAsked else { return remembered }
+        let state = RemoteStateText.state(of: remote)
+        let isNews = remote.lastSync == nil || exchange?.failingSince != nil
+        return isNews && !remote.isFailing ? "\(state); \(remembered)" : state
     }
 
     /// What holds back purging.

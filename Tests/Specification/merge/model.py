@@ -671,6 +671,15 @@ def former(base, o, ent, dot, i):
     )
 
 
+def of_added_column(base, V, m, n, dot, i, v):
+    """Whether a version says no more than the default of a column that was added later."""
+    o = base.objs[m]
+    ent = base.schema[o.ent]
+    if (m not in V.where or i < o.inc()) and attributed(o, ent, n, dot, i, v):
+        return True
+    return former(base, o, ent, dot, i)
+
+
 def record(base, groups, V):
     """Every maximal fact that is not shown, and that no delete had seen, goes to the conflict log;
     not one that says what is shown anyway, and not the default of an added column."""
@@ -683,10 +692,7 @@ def record(base, groups, V):
                 for dot, (i, v) in reg.items():
                     if (m, n, dot) in shown or deleted(base, o, dot, i) or says(V, m, n, v):
                         continue
-                    if m not in V.where or i < inc:
-                        if attributed(o, g.ent, n, dot, i, v):
-                            continue
-                    if former(base, o, g.ent, dot, i):
+                    if of_added_column(base, V, m, n, dot, i, v):
                         continue
                     why = (
                         "older incarnation" if i < inc else "hidden" if m not in V.where else "lost"

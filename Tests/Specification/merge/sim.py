@@ -360,11 +360,15 @@ class Replica:
         return out
 
     def shown_facts(s):
-        """The facts that rows show, and those that say the same."""
+        """The facts that rows show, those that say the same, and defaults of added columns."""
         out = {x for r in s.V.rows.values() for x in r.src.values() if x}
         for uid, o in s.base.objs.items():
             for n, reg in enumerate(o.cells):
-                out |= {(uid, n, d) for d, (_, v) in reg.items() if s.M.says(s.V, uid, n, v)}
+                for dot, (i, v) in reg.items():
+                    if s.M.says(s.V, uid, n, v):
+                        out.add((uid, n, dot))
+                    elif s.M.of_added_column(s.base, s.V, uid, n, dot, i, v):
+                        out.add((uid, n, dot))
         return out
 
     def commit(s, edit, wall):

@@ -99,7 +99,22 @@ struct DamagedTablesTests {
         #expect(error.map { [.corrupt, .badData].contains($0.code) } == true)
     }
 
-    /// Changes a value, or adds a row like another one.
+    @Test("a replica whose row is gone is missed: its number is not given to another one")
+    func deletedReplica() throws {
+        try PlainConnection(path).run("DELETE FROM syncd_replica")
+        let replica = try StoreReplica(path)
+        defer { try? replica.close() }
+        let store = try TestStore(path, replica)
+        try store.run("INSERT INTO owner VALUES (10, 'dan')")
+        for _ in 0..<2 {
+            let error = #expect(throws: SyncError.self) {
+                _ = try replica.batches(since: VersionVector())
+            }
+            #expect(error?.code == .corrupt && error?.hint?.contains("backup") == true)
+        }
+    }
+
+    /// Changes a value, adds a row like another one, or deletes some.
     private func damageOne(
         _ writer: PlainConnection, _ random: inout some RandomNumberGenerator
     ) throws -> String {
@@ -117,6 +132,14 @@ struct DamagedTablesTests {
         let before = row
         row[column] = Self.damaged(row[column], &random)
         let literals = row.map(Self.literal)
+        if Int.random(in: 0..<8, using: &random) == 0 {
+            let isAll = Bool.random(using: &random)
+            let condition = zip(columns, before).map { "\($0) IS \(Self.literal($1))" }
+            try writer.run(
+                "DELETE FROM \(table)"
+                    + (isAll ? "" : " WHERE " + condition.joined(separator: " AND ")))
+            return "\(table) without \(isAll ? "rows" : "\(before)")"
+        }
         if Int.random(in: 0..<4, using: &random) > 0 {
             let condition = zip(columns, before).map { "\($0) IS \(Self.literal($1))" }
             try writer.run(

@@ -1,0 +1,122 @@
+import Foundation
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
+/// What a file remembers of the exchanges with a remote, whoever made them: a daemon, or a command
+/// that nobody watched. Kept in the setting `exchanges`, by the remote's address.
+package struct LastExchange: Codable, Sendable, Hashable {
+    /// How exact ``succeeded`` is, ms: it is written no more often.
+    private static let grain: Int64 = 60_000
+
+    /// When one last succeeded, ms since 1970.
+    private var succeeded: Int64?
+    /// Since when they have failed for the same reason, ms since 1970; nil: the last one did not.
+    private var failing: Int64?
+    /// Why the last one failed, and what to do.
+    package private(set) var reason, hint: String?
+
+    /// When one last succeeded, at most a minute too early; nil: none has, since this is
+    /// remembered.
+    package var lastSync: Timestamp? { succeeded.map { Timestamp(milliseconds: $0) } }
+
+    /// Since when exchanges have failed for the same reason; nil: the last one did not.
+    package var failingSince: Timestamp? { failing.map { Timestamp(milliseconds: $0) } }
+
+    /// - Parameter error: why it failed; nil: it did not.
+    /// - Returns: whether that is news.
+    mutating func note(_ error: SyncError?, at now: Int64) -> Bool {
+        guard let error else {
+            let isFresh = succeeded.map { abs(now - $0) < Self.grain } ?? false
+            if isFresh, failing == nil { return false }
+            self = LastExchange(succeeded: now)
+            return true
+        }
+        if failing != nil, reason == error.reason { return false }
+        (failing, reason, hint) = (now, error.reason, error.hint)
+        return true
+    }
+}
+
+extension LastExchange {
+    /// All of a store, by the addresses of the remotes.
+    /// - Throws: SQLite errors.
+    static func all(_ connection: OpaquePointer) throws -> [String: LastExchange] {
+        guard case .text(let json) = try Metadata(connection).value(.exchanges) else { return [:] }
+        return (try? JSONDecoder().decode([String: LastExchange].self, from: Data(json.utf8)))
+            ?? [:]
+    }
+
+    /// Writes the outcome of an exchange, where it is news.
+    /// - Throws: SQLite errors.
+    static func note(_ error: SyncError?, at url: String, on connection: OpaquePointer) throws {
+        var all = try all(connection)
+        guard all[url, default: LastExchange()].note(error, at: Timestamp.now().milliseconds) else {
+            return
+        }
+        try set(all, on: connection)
+    }
+
+    /// Forgets a remote.
+    /// - Throws: SQLite errors.
+    static func forget(_ url: String, on connection: OpaquePointer) throws {
+        var all = try all(connection)
+        if all.removeValue(forKey: url) != nil { try set(all, on: connection) }
+    }
+
+    private static func set(
+        _ all: [String: LastExchange], on connection: OpaquePointer
+    ) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let json = String(decoding: try encoder.encode(all), as: UTF8.self)
+        try Metadata(connection).set(.exchanges, to: all.isEmpty ? .null : .text(json))
+    }
+}
+
+extension Store {
+    /// What the file remembers of the exchanges with each of its remotes, by their names.
+    /// - Throws: as ``remotes()``.
+    package func lastExchanges() throws -> [String: LastExchange] {
+        let entries = try remotes()
+        let all = try explaining("status") {
+            try reading.read { try LastExchange.all($0.connection) }
+        }
+        return entries.reduce(into: [:]) { $0[$1.name] = all[$1.url] }
+    }
+
+    /// The same of a file.
+    /// - Throws: as ``Store/open(_:)`` and ``lastExchanges()``.
+    package static func lastExchanges(_ path: String) throws -> [String: LastExchange] {
+        let store = try Store.open(path, isResolved: false, isMending: false)
+        defer { try? store.close() }
+        return try store.lastExchanges()
+    }
+}
+
+extension StoreReplica {
+    /// Remembers that an exchange failed. What is over when the file can be written again is not
+    /// remembered: another process holds it, or the disk is full.
+    package func note(failure error: SyncError, at url: String) {
+        guard ![.busy, .diskFull, .readOnly].contains(error.code) else { return }
+        // The failure itself is thrown, whether this can be written or not.
+        try? run("sync") { session in
+            try RawTransaction.write(on: session.connection) {
+                try LastExchange.note(error, at: url, on: session.connection)
+            }
+        }
+    }
+
+    /// Remembers that an exchange succeeded, where that is news.
+    /// - Throws: ``SyncError``: `busy`, and SQLite errors.
+    package func noteSuccess(at url: String) throws {
+        try run("sync") { session in
+            var known = try LastExchange.all(session.connection)[url] ?? LastExchange()
+            guard known.note(nil, at: Timestamp.now().milliseconds) else { return }
+            try RawTransaction.write(on: session.connection) {
+                try LastExchange.note(nil, at: url, on: session.connection)
+            }
+        }
+    }
+}
