@@ -7,7 +7,7 @@ import Testing
 @testable import SyncStorage
 @testable import SyncValues
 
-/// Stores whose records an earlier version wrote, none of them compact.
+/// Stores whose records and lists of changes an earlier version wrote, none of them compact.
 @Suite("Compact records in stores of earlier versions")
 struct CompactRecordTests {
     private static let schema = """
@@ -40,9 +40,16 @@ struct CompactRecordTests {
                         return writer.bytes
                     }
                 }
+                let dot = Dot(ReplicaID(high: 0, low: 0), 1)
+                let header = TransactionHeader(
+                    dot, time: HybridTime(rawValue: 0), seen: VersionVector())
+                try HeaderStorage.rewriteDetails(transaction.connection) { details in
+                    ListedChangesTests.long(
+                        try HeaderDetails.decode(details, of: header) { Int($0) })
+                }
             }
         }
-        try store.run("UPDATE syncd_meta SET value = value & ~128 WHERE key = 'writes'")
+        try store.run("UPDATE syncd_meta SET value = value & ~384 WHERE key = 'writes'")
         #expect(try compactCount(store) == 0)
     }
 
@@ -59,7 +66,7 @@ struct CompactRecordTests {
     }
 
     private func writes(_ store: TestStore) throws -> [[Value]] {
-        try store.rows("SELECT value & 128 FROM syncd_meta WHERE key = 'writes'")
+        try store.rows("SELECT value & 384 FROM syncd_meta WHERE key = 'writes'")
     }
 
     @Test("a record becomes compact when it is written next, and not before")
@@ -68,13 +75,13 @@ struct CompactRecordTests {
         let (a, b) = try TestStore.pair(in: folder, schema: Self.schema)
         #expect(try compactCount(a) == 7)
         #expect(try compactCount(b) == 7)
-        #expect(try writes(b) == [[128]])
+        #expect(try writes(b) == [[384]])
         let batches = try a.replica.batches(since: VersionVector())
         try makeEarlier(a)
         try makeEarlier(b)
         #expect(try a.replica.batches(since: VersionVector()) == batches)
         #expect(try compactCount(a) == 0)
-        #expect(try writes(a) == [[128]], "before the first is written")
+        #expect(try writes(a) == [[384]], "before the first is written")
         // By the lanes: of what is written here, and of what arrives.
         try a.run("UPDATE artist SET born = 2 WHERE id = 1; INSERT INTO tag VALUES ('new', 1)")
         try b.run("UPDATE album SET title = 'Zwei', artist = 3 WHERE id = 2")
@@ -128,11 +135,11 @@ struct CompactRecordTests {
         let a = try TestStore(folder.file("a.db"), schema: Self.schema)
         #expect(try writes(a) == [[0]])
         _ = try a.replica.batches(since: VersionVector())
-        #expect(try writes(a) == [[128]])
+        #expect(try writes(a) == [[384]])
         try a.run("UPDATE syncd_meta SET value = 64 WHERE key = 'writes'")
         try a.run("UPDATE artist SET born = 3")
         _ = try a.replica.batches(since: VersionVector())
-        #expect(try writes(a) == [[128]])
+        #expect(try writes(a) == [[384]])
     }
 
     @Test("a feature that another program begins to use is refused at once")

@@ -8,27 +8,25 @@ struct ChangeLists {
     private let shapes: Shapes
     private var details = ScratchStreams()
     /// The changes of a transaction that has not ended.
-    private var bytes = ByteWriter()
-    private var count = 0
+    private var changes = ListedChangeWriter()
 
     init(_ shapes: Shapes) { self.shapes = shapes }
 
     /// Adds a change to the transaction that has not ended.
     mutating func append(_ change: LoggedWrites.Change, of uid: ObjectUID, entity: Int) {
-        count += 1
-        HeaderDetails.append(
-            Batch.Change(uid, entity: entity, kind: change.kind, cells: change.cells.positions),
-            shape: shapes.number(of: entity), to: &bytes)
+        changes.append(
+            ListedChange(
+                uid, shape: shapes.number(of: entity), kind: change.kind,
+                cells: change.cells.positions))
     }
 
     /// Ends a transaction.
     /// - Parameter place: its position in the recording.
     /// - Throws: `diskFull`, `readOnly` for a temporary file.
     mutating func end(_ transaction: Batch.Transaction, at place: Int) throws {
-        try HeaderDetails.encode(transaction, changes: bytes.bytes, count: count)
+        try HeaderDetails.encode(transaction, changes: changes.bytes, count: changes.count)
             .withUnsafeBytes { try details.append($0, to: place) }
-        bytes.removeAll()
-        count = 0
+        changes.removeAll()
     }
 
     /// Appends the headers of all transactions to the merge order.

@@ -23,7 +23,7 @@ final class OlderTransactions {
         let header: TransactionHeader
         /// The inserts, as ``HeaderDetails`` has them, by entity; of a part that has ended, in
         /// ``details``.
-        var changes: [Int: ByteWriter] = [:]
+        var changes: [Int: ListedChangeWriter] = [:]
         var count = 0
         var byteCount = 0
     }
@@ -76,10 +76,9 @@ final class OlderTransactions {
     /// Notes the insert of a row in the present one.
     /// - Parameter byteCount: of its values.
     func append(_ uid: ObjectUID, entity: Int, byteCount: Int) {
-        HeaderDetails.append(
-            Batch.Change(uid, entity: entity, kind: .insert),
-            shape: transaction.storage.shapes.number(of: entity),
-            to: &parts[parts.count - 1].changes[entity, default: ByteWriter()])
+        let shape = transaction.storage.shapes.number(of: entity)
+        parts[parts.count - 1].changes[entity, default: ListedChangeWriter()]
+            .append(ListedChange(uid, shape: shape, kind: .insert, cells: []))
         parts[parts.count - 1].count += 1
         parts[parts.count - 1].byteCount += byteCount
     }
@@ -88,8 +87,8 @@ final class OlderTransactions {
     private func end() throws {
         let part = parts[parts.count - 1]
         var changes = ByteWriter()
-        for (_, bytes) in part.changes.sorted(by: { $0.key < $1.key }) {
-            changes.append(raw: bytes.bytes)
+        for (_, list) in part.changes.sorted(by: { $0.key < $1.key }) {
+            changes.append(raw: list.bytes)
         }
         parts[parts.count - 1].changes = [:]
         try HeaderDetails.encode(

@@ -21,7 +21,7 @@ extension Store {
                 _ = try headers.vector()
                 var count = 0
                 try headers.forEach(after: .min) { _, _, details in
-                    try HeaderDetails.forEachChange(in: details) { _, _, _ in }
+                    try HeaderDetails.forEachChange(in: details) { _ in }
                     count += 1
                 }
                 return count

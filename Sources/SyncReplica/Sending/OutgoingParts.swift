@@ -157,12 +157,13 @@ struct OutgoingParts {
     private mutating func weigh(_ details: [UInt8]) throws -> (count: Int, weight: Int) {
         var weight = 1
         var count = 0
-        try HeaderDetails.forEachChange(in: details) { shape, kind, cells in
-            let place = try self.place(of: shape)
+        try HeaderDetails.forEachChange(in: details) { change in
+            guard let kind = change.kind else { return }
+            let place = try self.place(of: change.shape)
             count += 1
             switch kind {
             case .insert: weight += 1 + (place.map { described.entities[$0].cells.count } ?? 0)
-            case .update: weight += max(1, cells)
+            case .update: weight += max(1, change.cells.count)
             case .delete: weight += 1
             }
         }

@@ -239,11 +239,11 @@ final class MergeSession {
         return storage
     }
 
-    /// In each transaction: the one that noted compact records first may have been rolled back when
+    /// In each transaction: the one that noted these forms first may have been rolled back when
     /// it was committed.
     private func requireWriting(_ settings: Metadata) throws {
         try settings.requireKnownWriting()
-        try settings.use(.compactRecords)
+        try settings.use([.compactRecords, .shortLists])
     }
 
     /// The identities of the tables and columns as they are now, stored where they have changed.

@@ -4,53 +4,97 @@ import SyncValues
 
 /// `syncd_header.details`: author and changes of a transaction, for replicas that have not merged
 /// it.
+///
+/// Bytes that begin with ``short`` have changes of ``ListedChangeWriter``; others, which versions
+/// before it wrote, begin with the tag of the author.
 enum HeaderDetails {
+    /// No tag of a value.
+    private static let short: UInt8 = 0xFF
+
+    /// What comes before the changes.
+    private struct Origin {
+        var author, context, process: Value
+        var pid: Value
+        var flags: UInt64
+
+        init(_ transaction: Batch.Transaction) {
+            author = transaction.author.map(Value.text) ?? .null
+            context = transaction.context.map(Value.text) ?? .null
+            process = transaction.process.map(Value.text) ?? .null
+            pid = transaction.pid.map(Value.integer) ?? .null
+            flags = transaction.flags
+        }
+
+        /// - Throws: `badData` for other bytes.
+        init(from reader: inout ByteReader, author: Value) throws {
+            self.author = author
+            (context, process, pid) = (try reader.value(), try reader.value(), try reader.value())
+            flags = try reader.varint()
+        }
+
+        func write(to writer: inout ByteWriter) {
+            for value in [author, context, process, pid] { writer.append(value) }
+            writer.append(varint: flags)
+        }
+
+        func fill(_ transaction: inout Batch.Transaction) {
+            func text(_ value: Value) -> String? {
+                if case .text(let text) = value { text } else { nil }
+            }
+            transaction.author = text(author)
+            transaction.context = text(context)
+            transaction.process = text(process)
+            if case .integer(let pid) = pid { transaction.pid = pid }
+            transaction.flags = flags
+        }
+    }
+
     /// - Parameter shape: the number of an entity in `syncd_shape`.
     /// - Complexity: O(changes)
     static func encode(
         _ transaction: Batch.Transaction, shape: (_ entity: Int) -> Int64
     ) -> [UInt8] {
-        var changes = ByteWriter()
+        var changes = ListedChangeWriter()
         for change in transaction.changes {
-            append(change, shape: shape(change.entity), to: &changes)
+            changes.append(
+                ListedChange(
+                    change.object, shape: shape(change.entity), kind: change.kind,
+                    cells: change.cells))
         }
-        return encode(
-            transaction, changes: changes.bytes, count: transaction.changes.count)
+        return encode(transaction, changes: changes.bytes, count: changes.count)
     }
 
     /// - Parameters:
     ///   - transaction: its own changes are ignored.
-    ///   - changes: those that ``append(_:shape:to:)`` wrote.
+    ///   - changes: what one ``ListedChangeWriter`` wrote, or several, one after the other.
     /// - Complexity: O(changes)
     static func encode(
         _ transaction: Batch.Transaction, changes: [UInt8], count: Int
-    ) -> [UInt8] {
-        var writer = ByteWriter()
-        for text in [transaction.author, transaction.context, transaction.process] {
-            writer.append(text.map(Value.text) ?? .null)
-        }
-        writer.append(transaction.pid.map(Value.integer) ?? .null)
-        writer.append(varint: transaction.flags)
+    ) -> [UInt8] { encode(Origin(transaction), changes: changes, count: count) }
+
+    private static func encode(_ origin: Origin, changes: [UInt8], count: Int) -> [UInt8] {
+        var writer = ByteWriter(capacity: changes.count + 64)
+        writer.append(byte: short)
+        origin.write(to: &writer)
         writer.append(varint: UInt64(count))
         writer.append(raw: changes)
         return writer.bytes
-    }
-
-    /// Appends a change.
-    /// - Complexity: O(cells)
-    static func append(_ change: Batch.Change, shape: Int64, to writer: inout ByteWriter) {
-        writer.append(change.object)
-        writer.append(varint: UInt64(shape) << 2 | UInt64(change.kind.rawValue))
-        writer.append(varint: UInt64(change.cells.count))
-        for cell in change.cells { writer.append(varint: UInt64(cell)) }
     }
 
     /// The author, which is the first field.
     /// - Throws: `badData` for bytes that are no details.
     static func author(_ bytes: [UInt8]) throws -> String? {
         var reader = ByteReader(bytes)
-        if case .text(let author) = try reader.value() { return author }
+        if case .text(let author) = try self.author(from: &reader).value { return author }
         return nil
+    }
+
+    private static func author(
+        from reader: inout ByteReader
+    ) throws -> (value: Value, isShort: Bool) {
+        let first = try reader.byte()
+        let isShort = first == short
+        return (isShort ? try reader.value() : try reader.value(tag: first), isShort)
     }
 
     /// The same details with other numbers for the cells of one entity.
@@ -60,46 +104,36 @@ enum HeaderDetails {
     static func renumbered(
         _ bytes: [UInt8], shape: Int64, cells places: [Int?]
     ) throws -> [UInt8] {
-        var reader = ByteReader(bytes)
-        var writer = ByteWriter()
-        for _ in 0..<4 { writer.append(try reader.value()) }
-        writer.append(varint: try reader.varint())
-        let count = try reader.countOfRest(atMost: bytes.count)
-        writer.append(varint: UInt64(count))
-        for _ in 0..<count {
-            writer.append(try reader.identifier(ObjectUID.self))
-            let word = try reader.varint()
-            writer.append(varint: word)
-            var cells = try (0..<(try reader.countOfRest(atMost: bytes.count))).map { _ in
-                try reader.varint()
+        var changes = ListedChangeWriter()
+        let origin = try read(bytes) { change in
+            var change = change
+            if change.shape == shape {
+                let known = change.cells.filter { $0 < places.count }
+                change.cells = Set(known.compactMap { places[$0] }).sorted()
             }
-            if word >> 2 == UInt64(shape) {
-                let known = cells.filter { $0 < UInt64(places.count) }
-                cells = Set(known.compactMap { places[Int($0)] }).sorted().map(UInt64.init)
-            }
-            writer.append(varint: UInt64(cells.count))
-            for cell in cells { writer.append(varint: cell) }
+            changes.append(change)
         }
-        return writer.bytes
+        return encode(origin, changes: changes.bytes, count: changes.count)
     }
 
-    /// Calls `body` for each change that is listed, with the number of its cells.
+    /// Calls `body` for each change that is listed.
     /// - Throws: `badData` for bytes that are no details; what `body` throws.
     /// - Complexity: O(changes)
-    static func forEachChange(
-        in bytes: [UInt8], _ body: (_ shape: Int64, ChangeKind, _ cellCount: Int) throws -> Void
-    ) throws {
+    static func forEachChange(in bytes: [UInt8], _ body: (ListedChange) throws -> Void) throws {
+        _ = try read(bytes, body)
+    }
+
+    private static func read(
+        _ bytes: [UInt8], _ body: (ListedChange) throws -> Void
+    ) throws -> Origin {
         var reader = ByteReader(bytes)
-        for _ in 0..<4 { _ = try reader.value() }
-        _ = try reader.varint()
+        let (author, isShort) = try author(from: &reader)
+        let origin = try Origin(from: &reader, author: author)
+        var changes = ListedChangeReader(isShort: isShort)
         for _ in 0..<(try reader.countOfRest(atMost: bytes.count)) {
-            _ = try reader.raw(16)
-            let word = try reader.varint()
-            let cellCount = try reader.countOfRest(atMost: bytes.count)
-            for _ in 0..<cellCount { _ = try reader.varint() }
-            guard let kind = ChangeKind(rawValue: Int(word & 3)) else { continue }
-            try body(Int64(word >> 2), kind, cellCount)
+            try body(try changes.next(from: &reader))
         }
+        return origin
     }
 
     /// - Parameter entity: the position of a shape's entity; the changes of a shape without one
@@ -109,29 +143,13 @@ enum HeaderDetails {
     static func decode(
         _ bytes: [UInt8], of header: TransactionHeader, entity: (_ shape: Int64) throws -> Int?
     ) throws -> Batch.Transaction {
-        var reader = ByteReader(bytes)
-        func text() throws -> String? {
-            if case .text(let text) = try reader.value() { return text }
-            return nil
-        }
         var transaction = Batch.Transaction(header)
-        transaction.author = try text()
-        transaction.context = try text()
-        transaction.process = try text()
-        if case .integer(let pid) = try reader.value() { transaction.pid = pid }
-        transaction.flags = try reader.varint()
-        var cells: [Int] = []
-        for _ in 0..<(try reader.countOfRest(atMost: bytes.count)) {
-            let object = try reader.identifier(ObjectUID.self)
-            let word = try reader.varint()
-            let count = try reader.countOfRest(atMost: bytes.count)
-            cells = try reader.cells(count, below: BatchLimits.entitiesMax + 1, after: cells)
-            guard let kind = ChangeKind(rawValue: Int(word & 3)),
-                let entity = try entity(Int64(word >> 2))
-            else { continue }
+        let origin = try read(bytes) { change in
+            guard let kind = change.kind, let entity = try entity(change.shape) else { return }
             transaction.changes.append(
-                Batch.Change(object, entity: entity, kind: kind, cells: cells))
+                Batch.Change(change.object, entity: entity, kind: kind, cells: change.cells))
         }
+        origin.fill(&transaction)
         return transaction
     }
 }

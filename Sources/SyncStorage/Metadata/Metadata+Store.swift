@@ -48,8 +48,12 @@ extension Metadata {
         package static let ascendingIdentities = Writing(rawValue: 64)
         /// Records may be compact.
         package static let compactRecords = Writing(rawValue: 128)
+        /// The changes of a transaction may be listed by what differs from the one before.
+        package static let shortLists = Writing(rawValue: 256)
         /// All that this code knows.
-        static let known: Writing = [.sharedNumbers, .ascendingIdentities, .compactRecords]
+        static let known: Writing = [
+            .sharedNumbers, .ascendingIdentities, .compactRecords, .shortLists,
+        ]
     }
 
     /// Accepts a store that this code can record and merge.
