@@ -83,11 +83,14 @@ struct ConflictClosing {
     /// What a newer value overrides is no repair: it is closed by a write that has seen it.
     private func acceptOverridden(by view: View, author: String?) throws {
         guard !view.conflicts.isEmpty else { return }
+        let isWhole = try storage.isWhole()
         let recording = AuthoredRecording(transaction, author: author, context: Self.context)
         try recording.record(about: try recording.disputedObjects()) { recorder, view in
             var view = view
             for _ in 0..<CommitFixpoint.checksMax where !view.conflicts.isEmpty {
-                for id in view.conflicts.keys.sorted() { recorder.accept(id, in: view) }
+                for id in view.conflicts.keys.sorted() {
+                    recorder.accept(id, in: view, isWhole: isWhole)
+                }
                 view = View(recorder.state)
             }
         }

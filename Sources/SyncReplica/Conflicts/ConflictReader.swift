@@ -63,7 +63,7 @@ struct ConflictReader {
     ) throws -> ConflictRecord.Presence {
         guard let object else { return .deleted }
         if object.key != nil { return .shown }
-        guard object.state == .unresolved else { return .deleted }
+        guard object.state == .unresolved, !object.record.life.isEmpty else { return .deleted }
         return try storage.conflicts.isHidden(uid) ? .notShown : .shown
     }
 
@@ -88,7 +88,9 @@ struct ConflictReader {
     }
 
     private func wasDeleted(_ uid: ObjectUID) throws -> Bool {
-        try storage.objects.object(uid)?.record.life.contains { $0.kind == .deleted } ?? true
+        guard let life = try storage.objects.object(uid)?.record.life else { return true }
+        // Without a life fact: the delete was collected before the edit came.
+        return life.isEmpty || life.contains { $0.kind == .deleted }
     }
 
     /// The key of an object that has no row here, by its facts; nil for a private number, which an

@@ -37,6 +37,7 @@ struct ConflictResolution {
                 hint: "List them with: synctool conflicts DB")
         }
         let open = try storage.conflicts.open(of: version.object)
+        let isWhole = try storage.isWhole()
         var wanted: [Field]?
         var isEnding = false
         let recording = AuthoredRecording(transaction, author: author, context: "conflict")
@@ -51,15 +52,19 @@ struct ConflictResolution {
                 isEnding =
                     version.cell >= 0 && view.shownAs[version.object] == nil
                     && recorder.isAlive(version.object)
-                recorder.accept(version, in: view)
+                recorder.accept(version, in: view, isWhole: isWhole)
             case .losing:
                 wanted = conflict.value
+                try requireCells(
+                    of: version, in: view, state: recorder.state, isWhole: isWhole)
                 try Self.restore(version, to: conflict.value, in: view, with: &recorder)
             case .values(let values):
                 let value = try chosen(
                     values, of: version, instead: conflict,
                     entity: recorder.entity(of: version.object))
                 wanted = value
+                try requireCells(
+                    of: version, in: view, state: recorder.state, isWhole: isWhole)
                 try Self.restore(version, to: value, in: view, with: &recorder)
             }
         }
@@ -119,6 +124,25 @@ struct ConflictResolution {
         return row
     }
 
+    /// An object that is to be shown needs a value of each of its columns.
+    private func requireCells(
+        of id: VersionID, in view: View, state: MergeState, isWhole: Bool
+    ) throws {
+        guard id.cell >= 0, view.shownAs[id.object] == nil,
+            state.objects[id.object]?.cells.contains(where: \.isEmpty) == true
+        else { return }
+        guard isWhole else {
+            throw SyncError(
+                .refused, "the object is not complete here yet", hint: "Run first: synctool sync DB"
+            )
+        }
+        throw SyncError(
+            .refused,
+            "the row was deleted, and its other values with it, before the edit came here",
+            hint: "To leave it deleted: synctool conflicts resolve DB NUMBER --keep shown. To have "
+                + "the row again, insert it with SQL")
+    }
+
     // MARK: Facts
 
     /// Records a value in place of what is shown; for a delete, the delete again.
@@ -145,7 +169,7 @@ struct ConflictResolution {
                 recorder.writeCell(id.cell, fields: rival.fields, to: rival.row)
             }
         } else {
-            try restoreObject(of: id, to: value, with: &recorder)
+            restoreObject(of: id, to: value, with: &recorder)
         }
     }
 
@@ -153,14 +177,9 @@ struct ConflictResolution {
     /// that is alive gets the value alone.
     private static func restoreObject(
         of id: VersionID, to value: [Field], with recorder: inout FactRecorder
-    ) throws {
+    ) {
         guard let record = recorder.state.objects[id.object] else { return }
         let entity = recorder.schema.entities[record.entity]
-        guard record.cells.allSatisfy({ !$0.isEmpty }) else {
-            throw SyncError(
-                .refused, "the object is not complete here yet", hint: "Run first: synctool sync DB"
-            )
-        }
         let before = fields(of: id.object, in: recorder.state)
         let wanted = setting(value, of: id, in: before, schema: recorder.state)
         if recorder.isAlive(id.object) {

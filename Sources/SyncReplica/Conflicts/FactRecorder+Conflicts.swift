@@ -28,7 +28,9 @@ extension FactRecorder {
     }
 
     /// Records what is shown as the decision; a hidden object is deleted.
-    mutating func accept(_ id: VersionID, in view: View) {
+    /// - Parameter isWhole: ``ReplicaStorage/isWhole()``. Then an object without a life fact was
+    ///   deleted, and the delete was collected before the edit came that did not know of it.
+    mutating func accept(_ id: VersionID, in view: View, isWhole: Bool) {
         let entity = entity(of: id.object)
         if id.cell < 0 {
             revive(id.object, entity: entity)
@@ -40,6 +42,8 @@ extension FactRecorder {
             overwrite(id, with: row.fields)
         } else if hasLife(id.object) {
             delete(id.object, entity: entity)
+        } else if isWhole {
+            deleteUnborn(id.object)
         }
     }
 

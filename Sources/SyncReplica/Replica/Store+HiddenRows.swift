@@ -37,12 +37,14 @@ extension StoreReplica {
 }
 
 private enum HiddenRows {
+    /// A record that begins with 0 has no life fact: of such an object there is an edit alone.
     static func count(_ connection: OpaquePointer) throws -> Int {
         guard try ReplicationTables.exist(connection) else { return 0 }
         let select = try Statement(
             """
             SELECT count(DISTINCT c.uid) FROM syncd_conflict c JOIN syncd_object o USING(uid)
             WHERE c.closed IS NULL AND o.key IS NULL AND o.state = ?1 AND c.reason = ?2
+              AND substr(o.record, 1, 1) <> X'00'
             """, on: connection)
         select.bind(StoredObject.State.unresolved.rawValue, at: 1)
         select.bind(ConflictReason.hidden.rawValue, at: 2)

@@ -75,8 +75,10 @@ extension StoreReplica {
             !(content.names ?? []).contains(where: \.isRenamed)
         else { return nil }
         guard !batch.extras.schema.isEmpty else { return content }
-        let present = try tables(of: ReceivedSchema(batch), draft: draft)
-        guard let known = try? tables(of: ReceivedSchema(batch, content: content), draft: draft),
+        let present = try tables(of: ReceivedSchema(batch, isStated: true), draft: draft)
+        guard
+            let known = try? tables(
+                of: ReceivedSchema(batch, content: content, isStated: true), draft: draft),
             columns(of: known).isSuperset(of: columns(of: present, besidesDroppedIn: content))
         else { return nil }
         // A table that is not tracked is made later.
@@ -132,7 +134,8 @@ extension StoreReplica {
     private static func makeEmptyStore(
         at path: String, for batch: Batch, content: SchemaContent?, mode: mode_t
     ) throws {
-        try ReceivedSchema(batch, content: content).create(at: path, mode: mode)
+        try ReceivedSchema(batch, content: content, isStated: content != nil)
+            .create(at: path, mode: mode)
         let queue = try DatabaseOpener.open(path)
         // Of tables that the sender does not have either, it may have forwarded facts.
         let wanted =

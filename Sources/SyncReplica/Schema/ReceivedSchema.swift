@@ -22,6 +22,8 @@ struct ReceivedSchema {
 
     private let statements: [String]
     private let settings: SchemaContent.Settings
+    /// Whether what needs a function or a collation of an application is left out.
+    private let leavesOut: Bool
     /// The tables that may be made, folded.
     private let entities: Set<String>
 
@@ -33,8 +35,12 @@ struct ReceivedSchema {
         }
     }
 
-    /// - Parameter content: the schema of the store; nil: that of the snapshot.
-    init(_ batch: Batch, content: SchemaContent? = nil) {
+    /// - Parameters:
+    ///   - content: the schema of the store; nil: that of the snapshot.
+    ///   - isStated: whether a replica states the schema of the store: then what is left out is
+    ///     named (``StoreReplica/completeCopy(at:consent:)``).
+    init(_ batch: Batch, content: SchemaContent? = nil, isStated: Bool) {
+        leavesOut = isStated
         var names = Set(Self.tables(of: batch).map(SQLName.folded))
         if let content {
             let tables = content.objects.filter(\.isTracked)
@@ -51,6 +57,9 @@ struct ReceivedSchema {
     }
 
     /// Makes a database file in WAL mode with this schema. The file must not exist.
+    ///
+    /// Of a schema that is stated, tables and indexes that need a function or a collation of an
+    /// application are left out: their changes wait.
     /// - Parameter mode: its permissions, as far as the umask leaves them.
     /// - Throws: `badData` for a statement that is refused, or that SQLite does not accept;
     ///   `readOnly` when the file cannot be made. A file that was begun stays.
@@ -80,6 +89,8 @@ struct ReceivedSchema {
                 do {
                     try Self.run(statement, tables: entities, on: connection)
                 } catch let error as SyncError where error.code == .badData {
+                    // What merging cannot write either stays out; the rest of the store comes.
+                    if leavesOut, SyncError.isOfApplication(error.reason) { continue }
                     throw Self.refusal(of: statement, reason: error.reason)
                 }
             }
@@ -151,7 +162,11 @@ struct ReceivedSchema {
             "the remote's schema has a statement that is not one CREATE TABLE or CREATE INDEX of a "
                 + "table of the store\(reason.isEmpty ? "" : ": " + reason): "
                 + sql.printable(countMax: quotedCountMax),
-            hint: "Nothing was created. Do not trust this remote before its owner explains it")
+            hint: SyncError.isOfApplication(reason)
+                ? "Nothing was created. Where the replicas state their schema, what only an "
+                    + "application can make is left out: run on each synctool upgrade DB, then "
+                    + "synctool sync DB"
+                : "Nothing was created. Do not trust this remote before its owner explains it")
     }
 }
 

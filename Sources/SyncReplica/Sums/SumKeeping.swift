@@ -36,8 +36,8 @@ struct SumKeeping {
         }
     }
 
-    private func isSettled(at vector: VersionVector) throws -> Bool {
-        try vector.covers(settings.vector(.goal))
+    private func isSettled() throws -> Bool {
+        try storage.isWhole()
             && settings.vector(.behind).isEmpty && storage.doubts.isEmpty
     }
 
@@ -52,7 +52,7 @@ struct SumKeeping {
             return
         }
         let vector = try storage.headers.vector()
-        guard !vector.isEmpty, try isSettled(at: vector) else { return }
+        guard !vector.isEmpty, try isSettled() else { return }
         let policies = storage.policies
         let at = StateSums.at(
             vector, policies: policies == MergePolicies() ? "" : try policies.json(),

@@ -113,4 +113,11 @@ final class ReplicaStorage {
         try totals.reload()
         headers.reload()
     }
+
+    /// Whether all facts of what was merged are here: no later part of an exchange, which may
+    /// overwrite some that did not come with it, is still to come.
+    /// - Throws: SQLite errors; `badData` for a stored vector that cannot be read.
+    func isWhole() throws -> Bool {
+        try headers.vector().covers(history.settings.vector(.goal))
+    }
 }

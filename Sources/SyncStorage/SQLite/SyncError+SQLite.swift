@@ -65,7 +65,18 @@ extension SyncError {
                 .refused, "a statement did not end and was interrupted: \(reason)",
                 hint: "A trigger or view of the database may not end: sqlite3 DB .schema")
         default:
-            return SyncError(.refused, reason)
+            return SyncError(
+                .refused, reason,
+                hint: isOfApplication(message)
+                    ? "Only the application has it, and SQLite cannot write what uses it. Drop the "
+                        + "index, CHECK or column that does: synctool alter DB SQL"
+                    : nil)
         }
+    }
+
+    /// Whether SQLite misses a function or a collation that only an application has.
+    package static func isOfApplication(_ message: String) -> Bool {
+        ["no such function: ", "unknown function: ", "no such collation sequence: "]
+            .contains(where: message.hasPrefix)
     }
 }

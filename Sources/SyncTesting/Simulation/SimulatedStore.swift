@@ -412,13 +412,14 @@ final class SimulatedStore: SimulatedTables {
             })
     }
 
-    /// How many conflicts are open, without those of objects whose insert has not arrived yet (no
-    /// life fact in their record): these may still change.
+    /// How many conflicts are open, while more of an exchange is to come without those of objects
+    /// whose insert has not arrived yet (no life fact in their record): these may still change.
     func openConflictsOfWholeObjects() throws -> Int64 {
         let count = try database.run(
             """
             SELECT count(*) FROM syncd_conflict JOIN syncd_object USING(uid)
-            WHERE closed IS NULL AND substr(record, 1, 1) <> X'00'
+            WHERE closed IS NULL AND (substr(record, 1, 1) <> X'00' OR NOT EXISTS
+              (SELECT 1 FROM syncd_meta m WHERE m.key = 'goal' AND length(m.value) > 0))
             """)
         guard case .integer(let count)? = count?[0][0] else { return 0 }
         return count

@@ -108,7 +108,12 @@ struct RemoteSetup {
         try requirePacket(of: other)
         let isSealed = try await requireEncryption(like: other)
         if isConfidential, !isSealed { try requireChoice() }
-        if other != id { try await join(other) }
+        if other != id {
+            try await join(other)
+        } else if joinMethod != nil {
+            try Terminal.error.line(
+                "  this database is a replica of that store: nothing was joined")
+        }
         try checkSchema()
     }
 
