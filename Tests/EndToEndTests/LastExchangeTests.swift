@@ -63,6 +63,17 @@ struct LastExchangeTests {
         }
     }
 
+    @Test("a new identity is a new beginning")
+    func renewed() async throws {
+        try await withStore { scene in
+            rename(scene.folder.path("shared"), scene.folder.path("away"))
+            #expect(try await scene.tool("push", "a.db").status == 69)
+            try await scene.tool("doctor", "--renew-identity", "a.db").expectSuccess()
+            let settled = try await scene.tool("conflicts", "a.db", "--settle").expectSuccess()
+            #expect(settled.text.contains("no conflicts were open"), "\(settled.text)")
+        }
+    }
+
     @Test("what status cannot read is named")
     func unread() async throws {
         try await withStore { scene in

@@ -45,6 +45,8 @@ struct ReplicaRenewal {
         try storage.sums.forget()
         // Found at a vector that names what was renamed; the next collection starts again.
         try storage.marks.removeAll()
+        // They failed because of the identifier from before.
+        try storage.history.settings.set(.exchanges, to: .null)
         return new
     }
 

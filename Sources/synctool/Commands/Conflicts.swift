@@ -53,21 +53,34 @@ extension Conflicts {
             }
         }
 
+        /// - Throws: the exit status 1 where some stay open.
+        private func printSettled(_ open: Int, left: Int) throws {
+            if output.isJSON {
+                try Terminal.output.json(["settled": .integer(Int64(open - left))])
+            } else if open == 0 {
+                try Terminal.output.line("\(path): no conflicts were open")
+            } else {
+                try Terminal.output.line(
+                    "\(path): \(Plural.text(open - left, of: "conflict")) settled. "
+                        + "Send it to the remotes: synctool push \(Shell.quoted(path))")
+            }
+            guard left > 0 else { return }
+            try Terminal.error.line(
+                "  \(Plural.text(left, of: "conflict")) stay open: synctool sync "
+                    + "\(Shell.quoted(path)), then settle again")
+            throw ExitCode.failure
+        }
+
         mutating func run() async throws {
             let replica = try StoreReplica(StorePath.absolute(path))
             defer { try? replica.close() }
             if settle {
-                let count = try replica.conflicts().count
+                let open = try replica.conflicts().count
                 try await ProgressLine.during("settling") {
                     try replica.closeConflicts(
                         author: Revert.author, isDeletingHidden: deleteHidden)
                 }
-                if output.isJSON {
-                    return try Terminal.output.json(["settled": .integer(Int64(count))])
-                }
-                return try Terminal.output.line(
-                    "\(path): \(Plural.text(count, of: "conflict")) settled. "
-                        + "Send it to the remotes: synctool push \(Shell.quoted(path))")
+                return try printSettled(open, left: try replica.conflicts().count)
             }
             let conflicts = try replica.conflicts(open: all ? nil : !closed)
             let text = ConflictText(names: try replica.replicaNames(), times: time.style)
