@@ -75,6 +75,18 @@ struct ApplicationFunctionTests {
         #expect(error?.hint?.contains("synctool upgrade") == true)
     }
 
+    @Test("the tables that cannot be written for it are named before a row comes")
+    func isNamed() throws {
+        let named = try UnwritableTable.all(a.path).map { "\($0.name): \($0.reason)" }
+        #expect(
+            named == [
+                "checked: no such function: title_sort",
+                "computed: unknown function: title_sort()",
+                "indexed: unknown function: title_sort()",
+            ])
+        #expect(try a.replica.unsyncedRows().map(\.table) == ["checked", "computed", "indexed"])
+    }
+
     @Test("a row that cannot be written for it is an error that says what to do")
     func isExplained() throws {
         try a.replica.startSigning()

@@ -15,6 +15,8 @@ public struct UnsyncedRows: Sendable, Hashable {
         case unmerged(String)
         /// The table cannot be recorded, in a store that records all tables.
         case unrecorded(UnrecordedTable)
+        /// What other replicas write to the table cannot be merged here.
+        case unwritable(UnwritableTable)
     }
 
     /// The table's name.
@@ -33,6 +35,13 @@ extension StoreReplica {
     /// - Complexity: O(rows of the tables that are not merged and refer to merged ones); O(rows)
     ///   for a tracked table with a key of several columns that may be NULL.
     public func unsyncedRows() throws -> [UnsyncedRows] {
+        try unsentRows()
+            + UnwritableTable.all(path).map {
+                UnsyncedRows(table: $0.name, count: nil, reason: .unwritable($0))
+            }
+    }
+
+    private func unsentRows() throws -> [UnsyncedRows] {
         try run("check") { session in
             try RawTransaction.read(on: session.connection) {
                 let unmerged = try UnmergedTable.all(in: session.database)

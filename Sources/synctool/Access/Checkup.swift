@@ -226,6 +226,14 @@ struct Checkup {
     private func checkSynchronising(
         _ remotes: [RemoteStatus], of path: String, into result: inout Result
     ) throws {
+        let unwritable = remotes.isEmpty ? [] : try UnwritableTable.all(StorePath.absolute(path))
+        for table in unwritable {
+            result.findings.append(
+                Finding(
+                    problem: UnwritableText.line(table),
+                    hint: "Drop the index, CHECK or generated column that needs it: "
+                        + "synctool alter \(Shell.quoted(path)) SQL"))
+        }
         let exchanges = try Store.lastExchanges(StorePath.absolute(path))
         for remote in remotes {
             if let exchange = exchanges[remote.name], exchange.failingSince != nil,

@@ -201,8 +201,8 @@ struct RemoteSetup {
         let report = try Store.join(absolute, to: copy, by: joinMethod)
         try Terminal.error.line(
             "\(path): joined store \(other) \(joinMethod.rawValue): "
-                + "\(Plural.text(report.same, of: "row")) with a number matched; the former history of "
-                + "\(Plural.text(report.dropped, of: "transaction")) was deleted")
+                + "\(Plural.text(report.same, of: "row")) with a number matched; the former "
+                + "history of \(Plural.text(report.dropped, of: "transaction")) was deleted")
         guard report.hasDroppedPolicies else { return }
         try Terminal.error.line(
             "  the policies of the store hold, not those that were chosen here; to see them: "

@@ -19,6 +19,9 @@ struct UnsyncedText {
                     + "to synchronise it, change its foreign keys"
             case .unrecorded(let table):
                 return "  not synchronised: " + table.text
+            case .unwritable(let table):
+                return "  " + UnwritableText.line(table)
+                    + "; drop the index, CHECK or generated column that needs it"
             case .dangling(let parent):
                 let verb = rows.count == 1 ? "refers" : "refer"
                 return "  \(count) of \(table), which is not synchronised, \(verb) to rows of "
