@@ -56,7 +56,7 @@ struct ConflictResolution {
             case .losing:
                 wanted = conflict.value
                 try requireCells(
-                    of: version, in: view, state: recorder.state, isWhole: isWhole)
+                    of: version, in: view, state: recorder.state, isWhole: isWhole, conflict: id)
                 try Self.restore(version, to: conflict.value, in: view, with: &recorder)
             case .values(let values):
                 let value = try chosen(
@@ -64,7 +64,7 @@ struct ConflictResolution {
                     entity: recorder.entity(of: version.object))
                 wanted = value
                 try requireCells(
-                    of: version, in: view, state: recorder.state, isWhole: isWhole)
+                    of: version, in: view, state: recorder.state, isWhole: isWhole, conflict: id)
                 try Self.restore(version, to: value, in: view, with: &recorder)
             }
         }
@@ -126,7 +126,7 @@ struct ConflictResolution {
 
     /// An object that is to be shown needs a value of each of its columns.
     private func requireCells(
-        of id: VersionID, in view: View, state: MergeState, isWhole: Bool
+        of id: VersionID, in view: View, state: MergeState, isWhole: Bool, conflict: Int64
     ) throws {
         guard id.cell >= 0, view.shownAs[id.object] == nil,
             state.objects[id.object]?.cells.contains(where: \.isEmpty) == true
@@ -139,8 +139,8 @@ struct ConflictResolution {
         throw SyncError(
             .refused,
             "the row was deleted, and its other values with it, before the edit came here",
-            hint: "To leave it deleted: synctool conflicts resolve DB NUMBER --keep shown. To have "
-                + "the row again, insert it with SQL")
+            hint: "To leave it deleted: synctool conflicts resolve DB \(conflict) --keep shown. To "
+                + "have the row again, insert it with SQL")
     }
 
     // MARK: Facts

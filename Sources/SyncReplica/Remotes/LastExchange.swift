@@ -8,7 +8,9 @@ import SyncValues
 /// that nobody watched. Kept in the setting `exchanges`, by the remote's address.
 package struct LastExchange: Codable, Sendable, Hashable {
     /// How exact ``succeeded`` is, ms: it is written no more often.
-    private static let grain: Int64 = 60_000
+    private static let grain: UInt64 = 60_000
+    /// A remote may say more than a person reads.
+    private static let reasonMax = 2_000
 
     /// When one last succeeded, ms since 1970.
     private var succeeded: Int64?
@@ -28,13 +30,16 @@ package struct LastExchange: Codable, Sendable, Hashable {
     /// - Returns: whether that is news.
     mutating func note(_ error: SyncError?, at now: Int64) -> Bool {
         guard let error else {
-            let isFresh = succeeded.map { abs(now - $0) < Self.grain } ?? false
-            if isFresh, failing == nil { return false }
+            // The number comes from the file: it may be any.
+            let (age, isBeyond) = now.subtractingReportingOverflow(succeeded ?? .min)
+            if failing == nil, !isBeyond, age.magnitude < Self.grain { return false }
             self = LastExchange(succeeded: now)
             return true
         }
-        if failing != nil, reason == error.reason { return false }
-        (failing, reason, hint) = (now, error.reason, error.hint)
+        let text = String(error.reason.prefix(Self.reasonMax))
+        if failing != nil, reason == text { return false }
+        (failing, reason) = (now, text)
+        hint = error.hint.map { String($0.prefix(Self.reasonMax)) }
         return true
     }
 }

@@ -66,7 +66,7 @@ extension Conflicts {
             }
             guard left > 0 else { return }
             try Terminal.error.line(
-                "  \(Plural.text(left, of: "conflict")) stay open: synctool sync "
+                "  still open: \(Plural.text(left, of: "conflict")). Run synctool sync "
                     + "\(Shell.quoted(path)), then settle again")
             throw ExitCode.failure
         }

@@ -19,6 +19,7 @@ enum RecordTarget {
             try connection.run(
                 """
                 CREATE TABLE syncd_replica(id INTEGER PRIMARY KEY, replica BLOB, merged INTEGER);
+                CREATE TABLE syncd_header(replica INTEGER);
                 INSERT INTO syncd_replica VALUES (1, randomblob(16), 0), (2, randomblob(16), 9)
                 """)
             names = try ReplicaNames(connection.handle)
