@@ -68,8 +68,8 @@ extension SyncError {
             return SyncError(
                 .refused, reason,
                 hint: isOfApplication(message)
-                    ? "Where only an application has it, drop the index, CHECK or column that needs "
-                        + "it: synctool alter DB SQL"
+                    ? "Where only an application has it, drop the index, CHECK or column that "
+                        + "needs it: synctool alter DB SQL"
                     : nil)
         }
     }
