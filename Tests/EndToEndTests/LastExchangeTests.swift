@@ -19,6 +19,13 @@ struct LastExchangeTests {
         }
     }
 
+    /// `b.db`, of what `a.db` sends.
+    private func clone(_ scene: Scene) async throws {
+        try await scene.tool("sync", "a.db").expectSuccess()
+        let url = "dir:" + scene.folder.path("shared")
+        try await scene.tool("clone", url, "b.db").expectSuccess()
+    }
+
     @Test("a failed exchange is told by status and doctor, until one succeeds")
     func failure() async throws {
         try await withStore { scene in
@@ -77,9 +84,7 @@ struct LastExchangeTests {
     @Test("what status cannot read is named")
     func unread() async throws {
         try await withStore { scene in
-            try await scene.tool("sync", "a.db").expectSuccess()
-            let url = "dir:" + scene.folder.path("shared")
-            try await scene.tool("clone", url, "b.db").expectSuccess()
+            try await clone(scene)
             try await scene.tool("sync", "b.db").expectSuccess()
             try await scene.sql("b.db", "DELETE FROM syncd_replica")
             let status = try await scene.tool("status", "b.db").expectSuccess().text
@@ -92,9 +97,7 @@ struct LastExchangeTests {
     @Test("schema --apply that leaves something has status 1")
     func schemaThatDiffers() async throws {
         try await withStore { scene in
-            try await scene.tool("sync", "a.db").expectSuccess()
-            let url = "dir:" + scene.folder.path("shared")
-            try await scene.tool("clone", url, "b.db").expectSuccess()
+            try await clone(scene)
             try await scene.tool("schema", "b.db", "--apply").expectSuccess()
             try await scene.tool(
                 "alter", "a.db",

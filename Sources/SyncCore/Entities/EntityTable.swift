@@ -51,6 +51,16 @@ package struct EntityTable {
     /// - Throws: as ``all()``.
     package func live() throws -> [TrackedEntity] { try all().filter { !$0.isRetired } }
 
+    /// The tables that are recorded now, as the schema has them.
+    /// - Throws: as ``all()``.
+    /// - Complexity: O(schema)
+    package static func liveTables(of database: Database) throws -> [TableSchema] {
+        let tracked = Set(try EntityTable(database).live().map { SQLName.folded($0.name) })
+        return try SchemaReader(database).tables().filter {
+            $0.kind == .table && tracked.contains(SQLName.folded($0.name))
+        }
+    }
+
     /// The numbers of the live entities, without reading their layouts.
     /// - Throws: the error of SQLite.
     func liveNumbers() throws -> Set<Int64> {

@@ -50,7 +50,11 @@ extension StoreReplica {
     ) async throws -> ExchangeReport {
         do {
             let report = try await body()
-            try noteSuccess(at: url)
+            if let key = report.missingKey {
+                note(failure: BatchSeal.missingKey(key), at: url)
+            } else {
+                try noteSuccess(at: url)
+            }
             return report
         } catch let error as SyncError {
             note(failure: error, at: url)

@@ -30,14 +30,15 @@ struct KeyKinds {
         let (here, there) = (Self.title(isHere), Self.title(!isHere))
         throw SyncError(
             .refused,
-            "the key of \(name) is \(here) here and \(there) in the store: "
-                + "neither could show the rows of the other; nothing was changed",
+            "the key of \(name) is \(here) here, and \(there) in the store: neither could show the "
+                + "rows of the other. Nothing was changed",
             hint:
                 "Give the table the key of the store, or another name, which keeps its rows apart: "
                 + "synctool alter DB \(Shell.quoted("ALTER TABLE \(name) RENAME TO \(name)_2"))")
     }
 
     private static func title(_ isNumber: Bool) -> String {
-        isNumber ? "INTEGER PRIMARY KEY" : "one that identifies the row"
+        isNumber
+            ? "a number of each replica (INTEGER PRIMARY KEY)" : "a value that identifies the row"
     }
 }

@@ -103,10 +103,7 @@ extension Store {
         guard let connection = database.sqliteConnection else { return 0 }
         var chosen = MergePolicies()
         if case .text(let json) = policies { chosen = try MergePolicies(json: json) }
-        let tracked = Set(try EntityTable(database).live().map { SQLName.folded($0.name) })
-        let tables = try SchemaReader(database).tables().filter {
-            $0.kind == .table && tracked.contains(SQLName.folded($0.name))
-        }
+        let tables = try EntityTable.liveTables(of: database)
         let bound = SchemaNames(names, tables: tables)
         try CollationCheck(connection).require(tables)
         try kinds.require(KeyKinds(tables))

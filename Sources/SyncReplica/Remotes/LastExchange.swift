@@ -4,7 +4,7 @@ import SyncMerge
 import SyncStorage
 import SyncValues
 
-/// What a file remembers of the exchanges with a remote, whoever made them: a daemon, or a command
+/// What a file remembers of the exchanges with a remote, those of a daemon and those of commands
 /// that nobody watched. Kept in the setting `exchanges`, by the remote's address.
 package struct LastExchange: Codable, Sendable, Hashable {
     /// How exact ``succeeded`` is, ms: it is written no more often.

@@ -208,12 +208,7 @@ extension StoreReplica {
         }
         guard !stated.isEmpty else { return }
         try ReplicationTables.create(connection)
-        let tracked = Set(try EntityTable(database).live().map { SQLName.folded($0.name) })
-        let names = SchemaNames(
-            stated,
-            tables: try SchemaReader(database).tables().filter {
-                $0.kind == .table && tracked.contains(SQLName.folded($0.name))
-            })
+        let names = SchemaNames(stated, tables: try EntityTable.liveTables(of: database))
         var foreign = ForeignNames()
         foreign.note(batch, own: names)
         try NameStorage(connection).write(names, foreign: foreign)

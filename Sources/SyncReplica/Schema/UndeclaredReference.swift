@@ -28,10 +28,7 @@ public struct UndeclaredReference: Sendable, Hashable {
         if case .text(let json) = try metadata.value(.policies) {
             policies = try MergePolicies(json: json)
         }
-        let tracked = Set(try EntityTable(database).live().map { SQLName.folded($0.name) })
-        let tables = try SchemaReader(database).tables().filter {
-            $0.kind == .table && tracked.contains(SQLName.folded($0.name))
-        }
+        let tables = try EntityTable.liveTables(of: database)
         let targets = tables.filter {
             $0.isIntegerKey && policies.frame(of: $0.name).identity == .number
         }

@@ -49,11 +49,7 @@ public struct UnmergedTable: Sendable, Hashable {
 
     /// The tables of a database that merging leaves out.
     static func all(in database: Database) throws -> [UnmergedTable] {
-        let tracked = Set(try EntityTable(database).live().map { SQLName.folded($0.name) })
-        return all(
-            among: try SchemaReader(database).tables().filter {
-                $0.kind == .table && tracked.contains(SQLName.folded($0.name))
-            })
+        all(among: try EntityTable.liveTables(of: database))
     }
 }
 

@@ -23,21 +23,16 @@ public struct UnwritableTable: Sendable, Hashable {
         return try queue.read { database in
             guard let connection = database.sqliteConnection else { return [] }
             _ = syncd_sqlite_enable_triggers(connection, 0)
-            let tracked = Set(try EntityTable(database).live().map { SQLName.folded($0.name) })
-            return try SchemaReader(database).tables()
-                .filter { $0.kind == .table && tracked.contains(SQLName.folded($0.name)) }
-                .sorted { $0.name < $1.name }
+            return try EntityTable.liveTables(of: database).sorted { $0.name < $1.name }
                 .compactMap { table in
-                    try missing(in: table, on: connection).map {
+                    missing(in: table, on: connection).map {
                         UnwritableTable(name: table.name, reason: $0)
                     }
                 }
         }
     }
 
-    private static func missing(
-        in table: TableSchema, on connection: OpaquePointer
-    ) throws -> String? {
+    private static func missing(in table: TableSchema, on connection: OpaquePointer) -> String? {
         let name = SQLName.quoted(table.name)
         let columns = table.storedColumns.map { SQLName.quoted($0.name) }
         let marks = columns.map { _ in "?" }.joined(separator: ", ")
@@ -45,14 +40,10 @@ public struct UnwritableTable: Sendable, Hashable {
         let statements =
             ["INSERT INTO \(name)(\(columns.joined(separator: ", "))) VALUES (\(marks))"]
             + table.checks.map { "SELECT 1 FROM \(name) WHERE (\($0))" }
-        for sql in statements {
-            do {
-                _ = try Statement(sql, on: connection)
-            } catch let error as SyncError where SyncError.isOfApplication(error.reason) {
-                return error.reason.components(separatedBy: " in \(sql.prefix(6))").first
-            } catch is SyncError {
-                // Of another kind: it is told when a row is written.
-            }
+        for sql in statements where (try? Statement(sql, on: connection)) == nil {
+            // An error of another kind is told when a row is written.
+            let message = String(cString: sqlite3_errmsg(connection))
+            if SyncError.isOfApplication(message) { return message }
         }
         return nil
     }

@@ -225,7 +225,7 @@ final class MergeSession {
         try requireWriting(settings)
         let policies = try storedPolicies(in: settings)
         if policies.shareNumbers { try settings.use(.sharedNumbers) }
-        let tables = try trackedTables()
+        let tables = try EntityTable.liveTables(of: database)
         try CollationCheck(connection).require(tables)
         let names = try boundNames(of: tables)
         let schema = try ReplicaSchema(tables, names: names, policies: policies)
@@ -259,18 +259,11 @@ final class MergeSession {
         return names
     }
 
-    private func trackedTables() throws -> [TableSchema] {
-        let tracked = Set(try EntityTable(database).live().map { SQLName.folded($0.name) })
-        return try SchemaReader(database).tables().filter {
-            $0.kind == .table && tracked.contains(SQLName.folded($0.name))
-        }
-    }
-
     /// The identities of the present schema, where nothing is recorded yet.
     func presentNames() throws -> SchemaNames {
         try requireWhole()
         try ReplicationTables.create(connection)
-        return try boundNames(of: try trackedTables())
+        return try boundNames(of: try EntityTable.liveTables(of: database))
     }
 
     /// Checks that all tables of merging are there, and that they belong to this store: otherwise

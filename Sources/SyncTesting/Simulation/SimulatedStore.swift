@@ -412,9 +412,9 @@ final class SimulatedStore: SimulatedTables {
             })
     }
 
-    /// How many conflicts are open, while more of an exchange is to come without those of objects
-    /// whose insert has not arrived yet (no life fact in their record): these may still change.
-    func openConflictsOfWholeObjects() throws -> Int64 {
+    /// How many open conflicts settling has to close: all, but while more of an exchange is to come
+    /// not those of objects whose insert has not arrived yet (no life fact in their record).
+    func closableConflicts() throws -> Int64 {
         let count = try database.run(
             """
             SELECT count(*) FROM syncd_conflict JOIN syncd_object USING(uid)

@@ -433,7 +433,7 @@ package struct StoreSimulation {
         guard try stores[index].read() == before else {
             throw SimulationFailure("settling changed the tables")
         }
-        let left = try stores[index].openConflictsOfWholeObjects()
+        let left = try stores[index].closableConflicts()
         guard left == 0 else { throw SimulationFailure("settling left \(left) conflicts open") }
         tally.closes += 1
     }

@@ -32,7 +32,7 @@ enum RemoteStateText {
         return Printable.text(hint.hasSuffix(".") ? String(hint.dropLast()) : hint) + ". " + retry
     }
 
-    /// How the last exchange ended, as the file remembers it, whoever made it.
+    /// How the last exchange ended, as the file remembers it.
     static func text(_ exchange: LastExchange?, now: Timestamp = .now()) -> String {
         guard let exchange else { return "not synced yet, as far as the file knows" }
         var parts: [String] = []
