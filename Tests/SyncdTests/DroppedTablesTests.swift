@@ -1,5 +1,6 @@
 import Foundation
 import SyncClient
+import SyncCore
 import SyncMerge
 import Testing
 
@@ -118,6 +119,25 @@ struct DaemonDroppedTablesTests {
         }
         let history = try await daemon.client.history(store)
         #expect(history.last?.changes.map(\.object.path) == ["Album/1"])
+    }
+
+    /// Nobody reads the journal: status, doctor and monitoring say it, until somebody has seen it.
+    @Test func aNewStoreIsNamedUntilItIsSeen() async throws {
+        let daemon = try await TestDaemon()
+        let store = try await daemon.makeStore(rows: 1)
+        func troubles() async throws -> [StoreTrouble.Work] {
+            try await daemon.client.overview().stores.first { $0.store.path == store }?
+                .troubles.map(\.work) ?? []
+        }
+        try dropAll(store)
+        try await write(store, "INSERT INTO Artist VALUES (2, 'Bob')")
+        try await eventually("monitoring is told") { try await troubles() == [.remade] }
+        let said = try await daemon.client.status(store).findings
+        #expect(said.count == 1 && said[0].contains("since then this is a new store"), "\(said)")
+        try Store.mend(store)
+        try await eventually("it was seen") { try await troubles() == [] }
+        #expect(try await daemon.client.status(store).findings == [])
+        #expect(try Store.remade(store) == nil)
     }
 
     @Test func aDaemonUntracksARest() async throws {

@@ -14,6 +14,8 @@ public struct StoreTrouble: Sendable, Hashable {
         case journal
         /// SQLite cannot read the rows of a table without the application that wrote them.
         case unreadable
+        /// Another program dropped tables of the store, and it is a new one without remotes since.
+        case remade
         /// The rows cannot be compared with the history.
         case comparing
         /// History beyond its limits cannot be purged.
@@ -49,7 +51,7 @@ public struct StoreTrouble: Sendable, Hashable {
         case .reading: "commits cannot be read: \(reason)"
         case .repairing: "the triggers cannot be repaired: \(reason)"
         case .digesting: "the log cannot be moved into the history: \(reason)"
-        case .journal, .unreadable, .other: reason
+        case .journal, .unreadable, .remade, .other: reason
         case .comparing: "the rows cannot be compared with the history: \(reason)"
         case .purging: "history cannot be purged: \(reason)"
         case .resting: "the file cannot be closed while it is not in use: \(reason)"

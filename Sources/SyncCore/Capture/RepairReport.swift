@@ -35,6 +35,9 @@ public struct RepairReport: Sendable, Hashable {
     /// Rows were not compared, because the earlier fingerprints are lost.
     public package(set) var isIncomparable = false
 
+    /// The file is another store than before, or another replica, which its remotes refuse.
+    var isNewStore: Bool { losses.contains(.identity) || losses.contains(.replication) }
+
     /// What was wrong and what is lost, a sentence each.
     public var explanations: [String] {
         (missing.isEmpty

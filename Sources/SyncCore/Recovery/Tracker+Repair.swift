@@ -43,16 +43,24 @@ extension Tracker {
     ///
     /// - Parameters:
     ///   - comparing: compares every table. Without it they are compared when changes may be lost.
+    ///   - isAttended: somebody reads the report, and has read what an unattended repair noted.
     ///   - alongside: what else belongs into the same transaction.
     /// - Throws: `notTracked` when nothing is left; `cannotTrack` when objects of other programs
     ///   have names that are needed; `newerFormat`, `busy`, `corrupt`.
     /// - Complexity: O(rows); writers wait meanwhile.
-    package func mend(comparing: Bool, alongside: (Database) throws -> Void) throws -> RepairReport
-    {
+    package func mend(
+        comparing: Bool, isAttended: Bool, alongside: (Database) throws -> Void
+    ) throws -> RepairReport {
         try write("mend") { db in
             try Metadata(db).requireKnownFormat()
             if try StoreDamage.isUntracked(db) { throw Metadata.notTracked }
-            return try mend(db, comparing: comparing, alongside: alongside)
+            let report = try mend(db, comparing: comparing, alongside: alongside)
+            if isAttended {
+                try Metadata(db).set(.remade, to: .null)
+            } else if report.isNewStore {
+                try Metadata(db).set(.remade, to: .integer(Timestamp.now().milliseconds))
+            }
+            return report
         }
     }
 

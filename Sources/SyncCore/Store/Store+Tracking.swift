@@ -116,17 +116,23 @@ extension Store {
         try mend(path, comparing: comparing, isResolved: false)
     }
 
-    /// - Parameter isResolved: as in ``open(_:isResolved:)``.
+    /// - Parameters:
+    ///   - isResolved: as in ``open(_:isResolved:)``.
+    ///   - isAttended: somebody reads the report. Otherwise the file remembers that it is a new
+    ///     store (``RemadeStore``).
     /// - Throws: as ``mend(_:comparing:)``.
     @discardableResult
     package static func mend(
-        _ path: String, comparing: Bool = false, isResolved: Bool
+        _ path: String, comparing: Bool = false, isResolved: Bool, isAttended: Bool = true
     ) throws -> RepairReport {
         try explaining("mend", at: path) {
             let queue = try DatabaseOpener.open(
                 path, expecting: isResolved ? .unlinked : .any)
             defer { try? queue.close() }
-            return try Tracker(queue).mend(comparing: comparing) { try claimFile($0) }
+            let tracker = try Tracker(queue)
+            return try tracker.mend(comparing: comparing, isAttended: isAttended) {
+                try claimFile($0)
+            }
         }
     }
 

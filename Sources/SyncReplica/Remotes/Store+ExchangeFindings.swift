@@ -9,7 +9,8 @@ extension Store {
     /// - Throws: ``SyncError``: SQLite errors; `badData` for vectors that cannot be read.
     package func exchangeFindings() throws -> [String] {
         let excluded = try explaining("status") { try exclusion }
-        return try [excluded].compactMap { $0.map { "\($0.reason). \($0.hint ?? "")" } }
+        return try [remade().map { "\($0.reason). \(RemadeStore.hint)" }].compactMap(\.self)
+            + [excluded].compactMap { $0.map { "\($0.reason). \($0.hint ?? "")" } }
             + comparisons().compactMap(\.problem)
             + explaining("status") {
                 try reading.read {

@@ -41,6 +41,7 @@ extension Store {
             try live.withState { connection, _ in
                 try RawTransaction.write(on: connection) {
                     try RemoteTable.insert(remote, on: connection)
+                    try Metadata(connection).set(.remade, to: .null)
                 }
             }
         }

@@ -61,6 +61,9 @@ package final class Metadata {
         /// Merging: the cut of the last snapshot that this replica needed because it had written
         /// something without having seen the cut: each batch states the cut again.
         case answered
+        /// When a daemon made a new store of one whose tables another program had dropped, ms
+        /// since 1970; until a remote is added, or somebody has seen it.
+        case remade
         /// Merging: what of a remote could not be read in the last exchange, by address. JSON.
         case unread
         /// Merging: when exchanges with a remote last succeeded, and how they failed since, by

@@ -49,7 +49,10 @@ extension PermittedStore {
         if !isReplaced, barrier == nil { overview.traffic = hub.state.traffic }
         if let openedNow {
             overview.contents = try? hub.contents(of: openedNow)
-            if hub.isCurrent(openedNow) { overview.troubles = hub.state.troubles }
+            if hub.isCurrent(openedNow) {
+                hub.lookAgainWhetherRemade(openedNow.store)
+                overview.troubles = hub.state.troubles
+            }
         }
         return overview
     }

@@ -117,7 +117,7 @@ extension StoreHub {
                 return try openRecorded()
             } catch let error as SyncError where error.code == .storeDamaged {
                 if state.judge({ $0.noteRepair() }) == .began { tellQuarantine(of: error) }
-                let report = try Store.mend(path, isResolved: true)
+                let report = try Store.mend(path, isResolved: true, isAttended: false)
                 for line in report.explanations { log.warning("repaired: \(line)") }
                 logRecovered(report.recoveredCount)
             }

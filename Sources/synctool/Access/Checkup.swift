@@ -403,6 +403,11 @@ struct Checkup {
                         + "\(Shell.quoted(path)) \(Shell.quoted(policy.entity)) --property "
                         + Shell.quoted("\(policy.column)=lastWriter")))
         }
+        if let remade = try Store.remade(StorePath.absolute(path)) {
+            result.findings.append(
+                Finding(
+                    problem: remade.reason, hint: TypedPath(path).fillingIn(RemadeStore.hint)))
+        }
         if let exclusion = try StoreReplica.exclusion(StorePath.absolute(path)) {
             result.findings.append(
                 Finding(problem: names.naming(exclusion.reason), hint: exclusion.hint))
