@@ -1,6 +1,8 @@
 import Foundation
+import SyncTesting
 import Testing
 
+@testable import SyncCore
 @testable import SyncReplica
 @testable import SyncValues
 
@@ -35,6 +37,27 @@ struct ExchangeNotingTests {
         last = try JSONDecoder().decode(LastExchange.self, from: Data(success.utf8))
         let isNews = last.note(nil, at: Int64.max)
         #expect(isNews == (number != .max))
+    }
+
+    @Test("a failure of the remote is remembered, whatever it is; that the file is held is not")
+    func codes() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a.db")
+        try PlainConnection(path).run("CREATE TABLE t(id TEXT PRIMARY KEY)")
+        try Store.track(path)
+        let url = "dir:" + folder.file("shared")
+        let store = try Store.open(path)
+        defer { try? store.close() }
+        try store.add(remote: RemoteEntry(name: "origin", url: url))
+        let replica = try StoreReplica(path)
+        defer { try? replica.close() }
+        for code: SyncError.Code in [.diskFull, .readOnly, .notAllowed, .unreachable] {
+            replica.note(failure: SyncError(code, "it is \(code)"), at: url)
+            #expect(try store.lastExchanges()["origin"]?.reason == "it is \(code)")
+        }
+        try replica.noteSuccess(at: url)
+        replica.note(failure: SyncError(.busy, "another process holds it"), at: url)
+        #expect(try store.lastExchanges()["origin"]?.failingSince == nil)
     }
 
     @Test("a long reason is cut")

@@ -101,10 +101,10 @@ extension Store {
 }
 
 extension StoreReplica {
-    /// Remembers that an exchange failed. What is over when the file can be written again is not
-    /// remembered: another process holds it, or the disk is full.
+    /// Remembers that an exchange failed, where the file can be written. That another process holds
+    /// it is over in a moment, and not remembered; a full disk may be that of the remote.
     package func note(failure error: SyncError, at url: String) {
-        guard ![.busy, .diskFull, .readOnly].contains(error.code) else { return }
+        guard error.code != .busy else { return }
         // The failure itself is thrown, whether this can be written or not.
         try? run("sync") { session in
             try RawTransaction.write(on: session.connection) {
