@@ -23,7 +23,14 @@ struct KeyInput: ParsableArguments {
     /// - Throws: `noSuchFile`; as ``KeyPacket/open(_:with:)``.
     func ring(from file: String) throws -> (store: StoreID, ring: KeyRing) {
         let text = try Self.text(file)
-        let (_, wantsPassphrase) = try KeyPacket.peek(text)
+        let wantsPassphrase: Bool
+        do {
+            wantsPassphrase = try KeyPacket.peek(text).wantsPassphrase
+        } catch var error as SyncError {
+            // Not that of the database which the key is for.
+            error.path = file
+            throw error
+        }
         guard wantsPassphrase else {
             let identity = try Identity.atPath(Self.identityPath)
             return try KeyPacket.open(text, with: .identity(identity))
