@@ -60,6 +60,29 @@ struct DroppedTablesCommandTests {
         }
     }
 
+    /// A daemon repaired it, and nobody has read the journal.
+    @Test func aStoreThatADaemonMadeNewIsNamedWithoutADaemon() async throws {
+        try await Scene.with { scene in
+            try await scene.sql("a.db", "CREATE TABLE t(id INTEGER PRIMARY KEY, x)")
+            try await scene.tool("track", "a.db").expectSuccess()
+            let url = "dir:" + scene.folder.path("shared")
+            mkdir(scene.folder.path("shared"), 0o755)
+            for remedy in [
+                ["remote", "add", "a.db", "origin", url], ["doctor", "a.db", "--mend"],
+            ] {
+                try await scene.sql(
+                    "a.db", "INSERT OR REPLACE INTO syncd_meta VALUES('remade', 1764400000000)")
+                let doctor = try await scene.tool("doctor", "a.db")
+                #expect(doctor.status == 1 && doctor.text.contains("a new store"), "\(doctor.text)")
+                #expect(doctor.text.contains("synctool doctor a.db --mend"), "\(doctor.text)")
+                let status = try await scene.tool("status", "a.db").expectSuccess()
+                #expect(status.text.contains("a new store"), "\(status.text)")
+                try await scene.run(remedy).expectSuccess()
+                try await scene.tool("doctor", "a.db").expectSuccess()
+            }
+        }
+    }
+
     /// The way back to a remote that a repaired store was synchronised with.
     @Test func aStoreThatLeftItsFamilyJoinsItAgain() async throws {
         try await Scene.with { scene in

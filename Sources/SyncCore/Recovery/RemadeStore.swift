@@ -25,6 +25,7 @@ package struct RemadeStore: Sendable, Hashable {
 
     /// What to do; `DB` stands for the path.
     package static let hint =
-        "If it had a remote: synctool remote add DB NAME URL --join by-key. If it had none, this "
-        + "has been seen: synctool doctor DB --mend"
+        "If it had a remote: synctool remote remove DB NAME, where it is still listed; then "
+        + "synctool remote add DB NAME URL --join by-key. If it had none: synctool doctor DB "
+        + "--mend, after which this is not said again"
 }

@@ -50,7 +50,7 @@ extension PermittedStore {
         if let openedNow {
             overview.contents = try? hub.contents(of: openedNow)
             if hub.isCurrent(openedNow) {
-                hub.lookAgainWhetherRemade(openedNow.store)
+                hub.forgetRemade(openedNow.store)
                 overview.troubles = hub.state.troubles
             }
         }

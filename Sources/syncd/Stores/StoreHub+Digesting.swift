@@ -36,7 +36,6 @@ extension StoreHub {
             }
             opened.journal.forget(upTo: last)
             noteUnreadable(opened.store)
-            noteRemade(opened.store)
             if state.finishDigest() { try opened.store.emptyWal() }
             state.recovered([.digesting])
             succeeded(.reading, .digesting)
@@ -68,20 +67,6 @@ extension StoreHub {
         troubled(
             .unreadable, reason: findings.map(\.explanation).joined(separator: "; "),
             hint: CaptureFinding.unreadableHint)
-    }
-
-    /// Says that a repair made this a new store, until somebody has seen it or added a remote.
-    private func noteRemade(_ store: Store) {
-        guard !store.isResting, case .success(let found) = Result(catching: store.remade) else {
-            return
-        }
-        guard let remade = found else { return state.recovered([.remade]) }
-        troubled(.remade, reason: remade.reason, hint: RemadeStore.hint)
-    }
-
-    /// That somebody has seen it, or added a remote, leaves nothing to digest.
-    func lookAgainWhetherRemade(_ store: Store) {
-        if state.troubles.contains(where: { $0.work == .remade }) { noteRemade(store) }
     }
 
     /// Digests what waits for a quiet moment, before the store is closed for good: who reads the

@@ -130,6 +130,21 @@ extension StoreHub {
         try Store.open(path, isResolved: true, journalsIn: environment.stateDirectory)
     }
 
+    /// Says that a repair made this a new store (``RemadeStore``): to be called when it is opened,
+    /// which is when it is repaired.
+    func noteRemade(_ store: Store) {
+        guard let remade = try? store.remade() else { return }
+        troubled(.remade, reason: remade.reason, hint: RemadeStore.hint)
+    }
+
+    /// Says so no more once somebody has seen it, or added a remote.
+    func forgetRemade(_ store: Store) {
+        guard state.troubles.contains(where: { $0.work == .remade }), !store.isResting,
+            case .success(nil) = Result(catching: store.remade)
+        else { return }
+        state.recovered([.remade])
+    }
+
     private func logRecovered(_ count: Int) {
         if count > 0 { log.notice("recorded \(count) changes that were made meanwhile") }
     }

@@ -173,8 +173,8 @@ final class StoreHub: Sendable {
     func troubled(_ work: StoreTrouble.Work, reason: String, hint: String? = nil) {
         let isNew = state.noteTrouble(work, reason: reason, hint: hint)
         let text = StoreTrouble(work, reason: reason, since: .now()).text
-        // What is looked at with each digest is one failure.
-        if isNew || ![.unreadable, .remade].contains(work) { state.noteError(text) }
+        // A table that cannot be read is looked at with each digest, and is one failure.
+        if isNew || work != .unreadable { state.noteError(text) }
         guard isNew, !state.trust.isQuarantined else { return }
         log.warning("\(text + (hint.map { ". \($0)" } ?? ""))")
     }
