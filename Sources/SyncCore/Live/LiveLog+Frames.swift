@@ -14,6 +14,7 @@ extension LiveLog {
     func pollFrames() throws -> PollResult? {
         guard var tail, let journal, let peers, peers.isEmpty, unrecorded.isEmpty,
             let index = commits.index, seen == bounded, tail.end == bounded,
+            resolver.births.end >= seen,
             tail.position == commits.position, let file = SQLiteFile.journal(connection)
         else { return nil }
         var found: [(boundary: Boundary, records: [LogRecord])] = []
@@ -61,19 +62,23 @@ extension LiveLog {
         of commits: [(boundary: Boundary, records: [LogRecord])]
     ) throws -> PollResult {
         var result = PollResult(schemaChanged: false)
+        var isComplete = true
         var end = seen
         for (boundary, records) in commits {
             let pending = assembler.transaction(of: records, after: end, endingAt: boundary)
             end = boundary.last
             guard let pending else { continue }
             if pending.unassembled != nil {
+                lastLarge = pending.number
                 result.tooLarge = true
+                isComplete = false
                 break
             }
             result.transactions.append(try resolver.resolve(pending: pending))
         }
         // After an error SQL reads them again.
         seen = bounded
+        if isComplete { resolver.births.complete(upTo: seen) }
         return result
     }
 

@@ -61,7 +61,7 @@ package final class LiveLog {
     var bounded: Int64
     private(set) var schema: Int64
     /// The last transaction that was not assembled.
-    private var lastLarge: Int64 = 0
+    var lastLarge: Int64 = 0
 
     /// - Parameter rest: what the connection before left; nil: there was none.
     /// - Throws: `foreignHistory` when the history of `rest` is not in the file any more.
@@ -130,8 +130,9 @@ package final class LiveLog {
         var result = PollResult(schemaChanged: try noticeSchemaChange())
         // Another process may have digested what was not returned yet.
         if digested > seen { try takeDigested(upTo: digested, into: &result) }
-        try takePending(recorded, into: &result)
+        let isComplete = try takePending(recorded, after: digested, into: &result)
         seen = max(seen, recorded.last?.last ?? digested)
+        if isComplete { resolver.births.complete(upTo: seen) }
         return result
     }
 
@@ -233,16 +234,22 @@ package final class LiveLog {
         seen = digested
     }
 
-    private func takePending(_ boundaries: [Boundary], into result: inout PollResult) throws {
+    /// - Returns: whether the inserts of all that is committed are known.
+    private func takePending(
+        _ boundaries: [Boundary], after digested: Int64, into result: inout PollResult
+    ) throws -> Bool {
         // From the end: in a burst thousands wait for the digest, and few of them are new.
         let known = boundaries.lastIndex { $0.last <= seen }
         let new = Array(boundaries[(known.map { $0 + 1 } ?? 0)...])
-        guard let last = new.last else { return }
-        guard last.last - seen <= Self.pollRowsMax else {
+        guard let last = new.last else { return try findBirths(after: digested, in: boundaries) }
+        guard last.last - seen <= Self.pollRowsMax,
+            try findBirths(after: digested, in: boundaries)
+        else {
             result.tooLarge = true
-            return
+            return false
         }
         var bytes = 0
+        var isComplete = true
         try assembler.forEach(after: seen, in: new) { pending in
             if pending.unassembled != nil { lastLarge = pending.number }
             if pending.unassembled == nil, bytes <= Self.pollBytesMax {
@@ -252,8 +259,10 @@ package final class LiveLog {
                 return true
             }
             result.tooLarge = true
+            isComplete = false
             return false
         }
+        return isComplete
     }
 
     /// Whether the log has a transaction that is too large to be assembled in memory: queries wait

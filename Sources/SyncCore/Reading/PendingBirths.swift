@@ -23,7 +23,7 @@ struct PendingBirths {
     /// In the order of noting; what is before `head` is forgotten.
     private var order: [(number: Int64, name: ObjectName)] = []
     private var head = 0
-    /// The last transaction that was noted or forgotten.
+    /// The last transaction that was noted or forgotten, or the end of what is complete.
     private(set) var end: Int64 = 0
 
     /// Takes the inserts of a transaction, unless it was noted.
@@ -42,6 +42,9 @@ struct PendingBirths {
             births[name]?.newest = birth
         }
     }
+
+    /// Takes it that what was not noted up to `number` inserted nothing.
+    mutating func complete(upTo number: Int64) { end = max(end, number) }
 
     /// Forgets the inserts of the transactions up to `number`.
     mutating func forget(upTo number: Int64) {
