@@ -6,7 +6,7 @@ extension LiveLog {
     /// second and 10 MB.
     static let birthRowsMax: Int64 = 50_000
 
-    /// Notes the inserts up to the position `seen` that no look has noted, of the transactions after
+    /// Notes the inserts up to `seen` that no look has noted, of the transactions after
     /// `digested`.
     ///
     /// - Returns: whether the inserts up to there are known now. Where they are not, what follows is
