@@ -9,8 +9,8 @@ extension LiveLog {
     /// Notes the inserts up to `seen` that no look has noted, of the transactions after
     /// `digested`.
     ///
-    /// - Returns: whether the inserts up to there are known now. Where they are not, what follows is
-    ///   left to the history tables, too, until these have them.
+    /// - Returns: whether the inserts up to there are known now. Where they are not, what follows
+    ///   is left to the history tables, too, until these have them.
     /// - Complexity: O(log rows whose inserts are not known); nothing where all are, as nearly
     ///   always.
     func findBirths(after digested: Int64, in boundaries: [Boundary]) throws -> Bool {
