@@ -6,4 +6,7 @@ package struct CopyReport: Sendable {
     /// missing is unknown until a replica states its schema: the store does not sign, something in
     /// it was renamed, or an earlier version made the snapshot.
     package let isSchemaKnown: Bool
+    /// How the schema of the new replica differs from that of the store, where that is known: after
+    /// renames a replica begins with the tables of the snapshot.
+    package let comparison: SchemaComparison?
 }

@@ -35,7 +35,7 @@ extension StoreReplica {
             try Self.opened(path, wall: wall, body)
         }
         guard let schema = try opened({ try $0.storeSchema() }) else {
-            return CopyReport(refused: [], isSchemaKnown: false)
+            return CopyReport(refused: [], isSchemaKnown: false, comparison: nil)
         }
         let content = schema.content
         if let consent {
@@ -44,8 +44,12 @@ extension StoreReplica {
         }
         try opened { try $0.expectSchemaChange() }
         let refused = try SchemaCopy(content, consenting: consent != nil).finish(at: path)
-        _ = try opened { try $0.vector }
-        return CopyReport(refused: refused, isSchemaKnown: schema.revision > 0)
+        let isKnown = schema.revision > 0
+        let comparison = try opened { replica in
+            _ = try replica.vector
+            return isKnown ? try replica.compareSchema(consenting: consent != nil) : nil
+        }
+        return CopyReport(refused: refused, isSchemaKnown: isKnown, comparison: comparison)
     }
 
     private static func opened<Result>(

@@ -56,6 +56,7 @@ struct Clone: FileCommand {
         ).run()
         let (report, refused) = (result.report, result.refused)
         let missing = RefusedText(refused: refused, path: path)
+        let begun = BegunSchemaText(comparison: result.comparison, path: path)
         // The new replica is complete; it may have been made of what differs from the others.
         let difference = StateDifference.error(report.differences, path: path)
         var denial = report.denial
@@ -71,6 +72,7 @@ struct Clone: FileCommand {
             ).json
             if !refused.isEmpty { json["notMade"] = missing.json }
             if !result.isSchemaKnown { json["schemaKnown"] = .bool(false) }
+            if let lack = begun.json { json["schema"] = lack }
             try Terminal.output.json(json)
             try waiting.print()
             if let failure { throw failure }
@@ -82,6 +84,7 @@ struct Clone: FileCommand {
                 + " To keep it in sync: synctool sync \(Shell.quoted(path))")
         try SkippedText(problems: report.problems).print()
         try missing.print()
+        try begun.print()
         if !result.isSchemaKnown {
             try Terminal.error.line(
                 "  not known: what the store has beside these tables and their indexes (views, "

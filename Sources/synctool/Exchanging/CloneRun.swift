@@ -27,6 +27,8 @@ struct CloneRun {
         /// Whether a replica stated the schema of the store: otherwise the new one has the
         /// synchronised tables and their indexes.
         var isSchemaKnown: Bool
+        /// How the schema of the new one differs from that of the store, where that is known.
+        var comparison: SchemaComparison?
     }
 
     /// - Returns: what was made.
@@ -86,7 +88,9 @@ struct CloneRun {
                 hint: "Check the permissions of the folder, then run the command again")
         }
         if ring.keys.isEmpty { try DraftFile(path).share() }
-        return Result(report: report, refused: copy.refused, isSchemaKnown: copy.isSchemaKnown)
+        return Result(
+            report: report, refused: copy.refused, isSchemaKnown: copy.isSchemaKnown,
+            comparison: copy.comparison)
     }
 
     /// Whether an earlier run has written the snapshot. Removes an incomplete file.

@@ -45,12 +45,7 @@ struct SchemaText {
             let word = Self.words[change.kind] ?? change.kind.rawValue
             try out.line("  \(word) \(Printable.text(change.name))\(sql.isEmpty ? "" : ": " + sql)")
         }
-        for difference in comparison.differences {
-            let remedy = difference.remedy.map { "; " + $0 } ?? ""
-            try out.line(
-                "  differs: \(Printable.text(difference.name)): "
-                    + Printable.text(difference.reason + remedy))
-        }
+        for difference in comparison.differences { try out.line(difference.line) }
         for name in comparison.onlyHere { try out.line("  only here: \(Printable.text(name))") }
         if let version = comparison.userVersion {
             try out.line("  user_version of the store: \(version)")
@@ -76,26 +71,34 @@ struct SchemaText {
     var json: JSONObject {
         var object: JSONObject = [
             "applied": .bool(isApplied),
-            "changes": .array(
-                changes.map {
-                    .object([
-                        "kind": .string($0.kind.rawValue), "name": .string($0.name),
-                        "sql": .string($0.sql),
-                    ])
-                }),
-            "differences": .array(
-                comparison.differences.map { difference in
-                    var json: JSONObject = [
-                        "name": .string(difference.name), "reason": .string(difference.reason),
-                    ]
-                    if let remedy = difference.remedy { json["remedy"] = .string(remedy) }
-                    return .object(json)
-                }),
+            "changes": .array(changes.map(\.json)),
+            "differences": .array(comparison.differences.map(\.json)),
             "onlyHere": .array(comparison.onlyHere.map { .string($0) }),
             "notMade": RefusedText(refused: comparison.refused + failed, path: path).json,
             "waiting": WaitingText(waiting: waiting, path: path).json,
         ]
         if let version = comparison.userVersion { object["userVersion"] = .integer(version) }
         return object
+    }
+}
+
+extension SchemaComparison.Change {
+    /// The keys that docs/cli.md lists.
+    var json: JSONValue {
+        .object(["kind": .string(kind.rawValue), "name": .string(name), "sql": .string(sql)])
+    }
+}
+
+extension SchemaComparison.Difference {
+    var line: String {
+        let remedy = remedy.map { "; " + $0 } ?? ""
+        return "  differs: \(Printable.text(name)): " + Printable.text(reason + remedy)
+    }
+
+    /// The keys that docs/cli.md lists.
+    var json: JSONValue {
+        var json: JSONObject = ["name": .string(name), "reason": .string(reason)]
+        if let remedy { json["remedy"] = .string(remedy) }
+        return .object(json)
     }
 }
