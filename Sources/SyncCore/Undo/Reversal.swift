@@ -47,13 +47,13 @@ struct Reversal {
         var rest = items()
         while !rest.isEmpty {
             var waiting: [Item] = []
-            var obstacle: SyncError?
+            var obstacle: (error: SyncError, item: Item)?
             for item in rest {
                 do {
                     if try !undo(item, into: &report) { waiting.append(item) }
                 } catch let error as SyncError where error.code == .refused && writer.isOpen {
                     waiting.append(item)
-                    obstacle = obstacle ?? error
+                    obstacle = obstacle ?? (error, item)
                 }
             }
             guard waiting.count == rest.count else {
@@ -65,11 +65,31 @@ struct Reversal {
                 rest = parts
                 continue
             }
-            if let obstacle { throw obstacle }
+            if let obstacle { throw explained(obstacle.error, of: obstacle.item, after: report) }
             try deleteTogether(waiting, into: &report)
             break
         }
         return report
+    }
+
+    /// A constraint that refuses the result, with the object, and with one that stays as it is: that
+    /// may be what is in the way.
+    private func explained(
+        _ error: SyncError, of item: Item, after report: UndoReport
+    ) -> SyncError {
+        let object =
+            switch item {
+            case .change(let change): change.object
+            case .renumbering(_, let new): new.object
+            }
+        var explained = error
+        explained.reason = "\(writer.name(of: object)) cannot be what it was: \(error.reason)"
+        if let refusal = report.refusals.first {
+            explained.reason +=
+                "; \(writer.name(of: refusal.object)) stays as it is: \(refusal.reason)"
+                + (refusal.blockedBy.map { ", by transaction \($0)" } ?? "")
+        }
+        return explained
     }
 
     /// The newest first; a changed key is where the later of its two changes is.

@@ -233,6 +233,33 @@ import Testing
         #expect(try stage.database.rows("SELECT * FROM name") == [[3, "x", "two"]])
     }
 
+    /// What refuses a row names it, and what stays as it is and has the value.
+    @Test(arguments: UndoMode.all) func aRevertThatAConstraintRefusesNamesWhatIsInTheWay(
+        _ mode: UndoMode
+    ) throws {
+        let stage = try UndoStage(
+            mode, ["p": CaptureOptions(undo: true)],
+            "CREATE TABLE p(id INTEGER PRIMARY KEY, name TEXT UNIQUE)",
+            "INSERT INTO p VALUES (1, 'a'), (2, 'b')")
+        try stage.write("UPDATE OR REPLACE p SET name = 'a' WHERE id = 2")
+        let number = try stage.last().number
+        try stage.write("UPDATE p SET name = 'c' WHERE id = 2")
+        try stage.write("UPDATE p SET name = 'a' WHERE id = 2")
+        let newer = try stage.store.history().filter { $0.number > number }.map(\.number)
+        do {
+            try stage.store.revert(number)
+            Issue.record("two rows would have the name")
+        } catch let error as SyncError {
+            #expect(error.code == .refused)
+            #expect(error.reason.hasPrefix("p/1 cannot be what it was: UNIQUE"), "\(error)")
+            #expect(
+                error.reason.hasSuffix(
+                    "p/2 stays as it is: it was changed again, by transaction \(newer[0])"),
+                "\(error)")
+        }
+        #expect(try stage.database.rows("SELECT * FROM p") == [[2, "a"]])
+    }
+
     /// Objects that refer to themselves, or to each other in a circle, come back as they were.
     @Test(arguments: UndoMode.all, ["", "NOT NULL"])
     func referencesInACircleComeBack(_ mode: UndoMode, condition: String) throws {
