@@ -40,7 +40,7 @@ extension Store {
             let holding = consumers.filter { $0.holdsHistory(at: now) }
             let floor = holding.map(\.acknowledged).min()
             let goal = token?.number ?? floor ?? .max
-            if let floor, goal > floor, !force {
+            if let floor, !force, try last(before: goal) > floor {
                 throw stillNeeded(by: holding.filter { $0.acknowledged < goal }, before: goal)
             }
             let passed = consumers.filter {
@@ -56,6 +56,14 @@ extension Store {
             }
             if token != nil { try requireRecorded(before: goal) }
             return try purge(goal: goal, passed: passed)
+        }
+    }
+
+    /// The number of the last transaction that a purge before `goal` deletes; 0: none.
+    private func last(before goal: Int64) throws -> Int64 {
+        try live.withState { connection, live in
+            let purger = Purger(connection, live: live)
+            return try purger.firstKept(before: goal).flatMap(purger.newest(before:)) ?? 0
         }
     }
 
@@ -121,7 +129,9 @@ extension Store {
     }
 
     private func stillNeeded(by holding: [Consumer], before goal: Int64) -> SyncError {
-        let names = holding.map { "\($0.name) (acknowledged #\($0.acknowledged))" }
+        let names = holding.map {
+            "\($0.name.printable(countMax: 60)) (acknowledged #\($0.acknowledged))"
+        }
         return SyncError(
             .stillNeeded,
             "history before \(goal) is still needed by " + names.joined(separator: ", "),
@@ -158,16 +168,10 @@ struct Purger {
     ///
     /// - Returns: the last number that goes; nil when there is nothing to delete.
     func begin(before goal: Int64) throws -> Int64? {
-        // The transaction that the goal lies in stays, and so does the newest.
-        let kept = try Statement(TransactionTable.firstKeptSQL, on: connection)
-        kept.bind(goal, at: 1)
-        guard try kept.step(), let first = kept.integerOrNil(0) else { return nil }
-        kept.reset()
-        let newest = try Statement(TransactionTable.newestBeforeSQL, on: connection)
+        guard let first = try firstKept(before: goal) else { return nil }
         // A change that no fingerprint has could not be told from one that no trigger saw.
-        newest.bind(min(first, try fingerprinted(), try unrecorded()), at: 1)
-        guard try newest.step(), let purged = newest.integerOrNil(0) else { return nil }
-        newest.reset()
+        let end = try min(first, fingerprinted(), unrecorded())
+        guard let purged = try newest(before: end) else { return nil }
         _ = try commit {
             try live.metadata.set(.purged, to: .integer(purged))
             return 0
@@ -175,19 +179,30 @@ struct Purger {
         return purged
     }
 
+    /// The first row that stays: the transaction that `goal` lies in stays, and so does the newest;
+    /// nil without a transaction.
+    func firstKept(before goal: Int64) throws -> Int64? {
+        let kept = try Statement(TransactionTable.firstKeptSQL, on: connection)
+        kept.bind(goal, at: 1)
+        return try kept.step() ? kept.integerOrNil(0) : nil
+    }
+
+    /// The number of the newest transaction before `end`; nil: there is none.
+    func newest(before end: Int64) throws -> Int64? {
+        let newest = try Statement(TransactionTable.newestBeforeSQL, on: connection)
+        newest.bind(end, at: 1)
+        return try newest.step() ? newest.integerOrNil(0) : nil
+    }
+
     /// Whether all changes before `goal` are in the fingerprints.
     func hasFingerprints(before goal: Int64) throws -> Bool {
-        let newest = try Statement(TransactionTable.newestBeforeSQL, on: connection)
-        newest.bind(goal, at: 1)
-        guard try newest.step(), let last = newest.integerOrNil(0) else { return true }
+        guard let last = try newest(before: goal) else { return true }
         return try last < fingerprinted()
     }
 
     /// Whether all changes before `goal` are recorded for other replicas, where there are such.
     func isRecorded(before goal: Int64) throws -> Bool {
-        let newest = try Statement(TransactionTable.newestBeforeSQL, on: connection)
-        newest.bind(goal, at: 1)
-        guard try newest.step(), let last = newest.integerOrNil(0) else { return true }
+        guard let last = try newest(before: goal) else { return true }
         return try last < unrecorded()
     }
 

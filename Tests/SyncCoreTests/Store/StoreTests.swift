@@ -259,6 +259,20 @@ import Testing
         }
     }
 
+    /// A nightly purge of a new store has nothing to do, and nobody is in its way.
+    @Test func aPurgeOfNothingNeedsNobody() throws {
+        let store = try database.store()
+        try store.register(consumer: "reader")
+        for name in ["a", "b"] { try database.sql("UPDATE Artist SET Name = '\(name)'") }
+        let history = try store.history()
+        // The first transaction stays, and it is the first that the reader needs.
+        let report = try store.purge(before: history[0].token)
+        #expect(report.transactions == 0 && report.passed.isEmpty)
+        #expect(throws: SyncError(.stillNeeded, "")) { try store.purge(before: history[1].token) }
+        try store.acknowledge(consumer: "reader", history[0].token)
+        #expect(try store.purge(before: history[1].token).transactions == 1)
+    }
+
     @Test func lapsedLeasesLetThePurgePass() throws {
         let store = try database.store()
         try store.register(consumer: "absent", lease: .milliseconds(1))
