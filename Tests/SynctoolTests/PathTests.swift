@@ -10,6 +10,7 @@ struct PathTests {
             ("music.db", "music.db"), ("/srv/a b.db", "'/srv/a b.db'"), ("it's.db", "\"it's.db\""),
             ("it's $5.db", "'it'\\''s $5.db'"), ("'\u{301}; $a", "''\\''\u{301}; $a'"),
             ("", "''"), ("größe.db", "größe.db"), ("$HOME", "'$HOME'"),
+            ("a\nb", "$'a\\012b'"), ("\u{1B}'\\\u{7F}", "$'\\033\\'\\\\\\177'"),
         ])
     func shellWords(word: String, quoted: String) {
         #expect(Shell.quoted(word) == quoted)

@@ -13,6 +13,7 @@ package enum Shell {
             }
         }
         guard word.isEmpty || !plain else { return word }
+        if word.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) { return escaped(word) }
         // SQL is full of single quotes: it reads better in double ones.
         let scalars = word.unicodeScalars
         if scalars.contains("'"), !scalars.contains(where: "\"$`\\!".unicodeScalars.contains) {
@@ -22,5 +23,20 @@ package enum Shell {
         return "'"
             + scalars.split(separator: "'", omittingEmptySubsequences: false).map(String.init)
             .joined(separator: "'\\''") + "'"
+    }
+
+    /// The word without control characters, which a terminal would obey.
+    private static func escaped(_ word: String) -> String {
+        var text = ""
+        for scalar in word.unicodeScalars {
+            switch scalar {
+            case "'", "\\": text += "\\" + String(scalar)
+            case _ where scalar.value < 0x20 || scalar.value == 0x7F:
+                let digits = String(scalar.value, radix: 8)
+                text += "\\" + String(repeating: "0", count: 3 - digits.count) + digits
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        return "$'\(text)'"
     }
 }
