@@ -15,6 +15,8 @@ int syncd_sqlite_set_page_cache_start(int pages) {
     return sqlite3_config(SQLITE_CONFIG_PAGECACHE, (void *)0, 0, pages);
 }
 
+int syncd_sqlite_set_memory_statistics(int on) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, on); }
+
 int syncd_sqlite_bind_text(sqlite3_stmt *statement, int index, const char *text, int count) {
     // A null pointer would bind NULL: empty text is a value of its own.
     if (count == 0) return sqlite3_bind_text(statement, index, "", 0, SQLITE_STATIC);

@@ -94,6 +94,7 @@ struct Syncd: AsyncParsableCommand {
         syncd_limit_heap()
         // Thousands of connections, most of which read a few pages.
         _ = syncd_sqlite_set_page_cache_start(0)
+        DatabaseOpener.countNoMemory()
         DatabaseOpener.refuseSpecialFiles()
         DatabaseOpener.leaveSuperJournals()
         DatabaseOpener.surviveTruncation()

@@ -13,6 +13,7 @@ package enum EntryPoint {
         signal(SIGPIPE, SIG_IGN)
         CoreDumps.disable()
         syncd_limit_heap()
+        DatabaseOpener.countNoMemory()
         DatabaseOpener.leaveSuperJournals()
         let arguments = Array(CommandLine.arguments.dropFirst())
         if let error = UnreadablePath.error(in: UnreadablePath.arguments) {

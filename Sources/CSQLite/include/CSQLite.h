@@ -15,6 +15,10 @@ int syncd_sqlite_set_statement_journal_spill(int bytes);
 // 20: 87 kB whether needed or not). Has an effect only before the first connection of the process.
 int syncd_sqlite_set_page_cache_start(int pages);
 
+// Whether SQLite counts its memory (SQLITE_CONFIG_MEMSTATUS), which takes a lock for each piece of it. Without it
+// sqlite3_memory_used() is 0, and a soft limit of the heap has no effect. As above.
+int syncd_sqlite_set_memory_statistics(int on);
+
 // SQLITE_TRANSIENT is a cast that Swift cannot import.
 int syncd_sqlite_bind_text(sqlite3_stmt *statement, int index, const char *text, int count);
 int syncd_sqlite_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, int count);

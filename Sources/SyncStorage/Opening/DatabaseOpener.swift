@@ -25,6 +25,11 @@ package enum DatabaseOpener {
         _ = syncd_sqlite_set_statement_journal_spill(statementJournalBytes)
     }()
 
+    /// For a program that is its own: SQLite does not count its memory, which a lock for each piece
+    /// makes slow. Not for libraries, whose programs may ask for it. Has an effect only before the
+    /// process opens its first connection.
+    package static func countNoMemory() { _ = syncd_sqlite_set_memory_statistics(0) }
+
     /// For a process that opens databases of other users: from now on SQLite opens nothing but
     /// files and folders, also beside a database. A pipe there would have it wait without end.
     package static func refuseSpecialFiles() {
