@@ -54,12 +54,19 @@ extension SyncError {
                 hint: "Restore a backup, or try: sqlite3 DB .recover")
         case SQLITE_FULL:
             return SyncError(.diskFull, "no space left on the device", hint: "Free some space")
+        case SQLITE_CANTOPEN where ProcessLimit.hasNoDescriptor:
+            return SyncError(
+                .ioError, "too many open files: \(message)",
+                hint: "Raise the limit: ulimit -n, or LimitNOFILE= of the service")
         case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM:
             return SyncError(.readOnly, message)
         case SQLITE_IOERR:
             return SyncError(
                 .ioError, "input/output error \(extended): \(message)",
-                hint: "Check the device and its file system")
+                hint: "Check the device and its file system"
+                    + (ProcessLimit.fileBytes.map {
+                        "; this process may write files of up to \($0) bytes alone (ulimit -f)"
+                    } ?? ""))
         case SQLITE_INTERRUPT:
             return SyncError(
                 .refused, "a statement did not end and was interrupted: \(reason)",
