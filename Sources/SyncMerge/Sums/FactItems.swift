@@ -28,9 +28,21 @@ package struct FactItems: Sendable {
         package let cells: [UInt64]
         /// The cells in the order of these hashes.
         package let cellOrder: [Int]
+        /// The same cells, with what those of one column need.
+        package let ordered: [Cell]
         /// The default of each cell, in the order of the cell.
         package let defaults: [[Field]]
         let structure: UInt64
+
+        /// A cell, without an array of its own: it is looked at for each row.
+        package struct Cell: Sendable {
+            /// Its position in the entity.
+            package let position: Int
+            /// The hash of the names of its columns.
+            package let name: UInt64
+            /// Whether it is one column whose default is NULL, as nearly all are.
+            package let isPlain: Bool
+        }
 
         fileprivate init(
             name: UInt64, orders: [[Int]], cells: [UInt64], defaults: [[Field]], structure: UInt64
@@ -40,6 +52,11 @@ package struct FactItems: Sendable {
             self.cells = cells
             cellOrder = cells.indices.sorted { cells[$0] < cells[$1] }
             self.defaults = defaults
+            ordered = cellOrder.map { cell in
+                Cell(
+                    position: cell, name: cells[cell],
+                    isPlain: defaults[cell].count == 1 && defaults[cell][0].isNull)
+            }
             self.structure = structure
         }
     }

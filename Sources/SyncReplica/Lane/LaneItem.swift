@@ -45,20 +45,36 @@ struct LaneItem {
             item.append(byte: record.lifeKind)
             item.append(varint: UInt64(record.lifeIncarnation))
             try append(record.lifeDot, to: &item)
-            for cell in entity.cellOrder {
-                try append(cell, of: entity, bytes, to: &item)
+            // Neither is retained for each cell.
+            let spans = record.cells
+            try spans.withUnsafeBufferPointer { spans in
+                try entity.ordered.withUnsafeBufferPointer { cells in
+                    for cell in cells {
+                        let span = spans[cell.position]
+                        guard cell.isPlain, span.count == 1 else {
+                            try append(cell.position, span, of: entity, bytes, to: &item)
+                            continue
+                        }
+                        // A value that is its default.
+                        if bytes[span.fields] == 0 { continue }
+                        item.append(cell.name)
+                        item.append(varint: 1)
+                        try append(span.dot, to: &item)
+                        item.append(varint: UInt64(span.incarnation))
+                        item.append(UnsafeRawBufferPointer(rebasing: bytes[span.fields..<span.end]))
+                    }
+                }
             }
             return items.hash(ofItem: item.bytes)
         }
     }
 
     private mutating func append(
-        _ cell: Int, of entity: FactItems.Entity, _ bytes: UnsafeRawBufferPointer,
-        to item: inout ItemWriter
+        _ cell: Int, _ span: LaneRecord.Cell, of entity: FactItems.Entity,
+        _ bytes: UnsafeRawBufferPointer, to item: inout ItemWriter
     ) throws {
-        let span = record.cells[cell]
         guard span.count == 1 else {
-            return try appendVersions(cell, of: entity, bytes, to: &item)
+            return try appendVersions(cell, span, of: entity, bytes, to: &item)
         }
         let fields = UnsafeRawBufferPointer(rebasing: bytes[span.fields..<span.end])
         if try isDefault(fields, entity.defaults[cell]) { return }
@@ -71,10 +87,9 @@ struct LaneItem {
 
     /// The versions of a cell that has none, or several: in the order of their bytes.
     private mutating func appendVersions(
-        _ cell: Int, of entity: FactItems.Entity, _ bytes: UnsafeRawBufferPointer,
-        to item: inout ItemWriter
+        _ cell: Int, _ span: LaneRecord.Cell, of entity: FactItems.Entity,
+        _ bytes: UnsafeRawBufferPointer, to item: inout ItemWriter
     ) throws {
-        let span = record.cells[cell]
         var versions: [[UInt8]] = []
         var cursor = ByteCursor(bytes, at: span.start)
         for _ in 0..<cursor.count() {

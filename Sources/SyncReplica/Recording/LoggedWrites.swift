@@ -9,7 +9,9 @@ import SyncValues
 /// transaction wrote, measured with its identity in ``LocalLane`` and its place in the header. Of
 /// many changes these are the rows of a *window*: all that was written into the rows that some
 /// changes, which follow each other, are about. A row begins in the window of its first change.
-struct LoggedWrites {
+///
+/// A class: it is asked for each row, and a copy of it would retain all of its arrays.
+final class LoggedWrites {
     /// A place in the changes of a recording.
     struct Cursor: Comparable {
         /// Position of the transaction.
@@ -133,12 +135,12 @@ struct LoggedWrites {
             if changes.count == changesMax { end = min(end, Cursor(place: place)) }
             if end <= Cursor(place: place) { break }
             try forEachChange(at: place, of: recording, from: unrecorded) {
-                writes, cursor, change in
-                guard cursor >= start, cursor < writes.end else { return }
-                if writes.changes.count == changesMax {
-                    writes.end = cursor
+                cursor, change in
+                guard cursor >= start, cursor < end else { return }
+                if changes.count == changesMax {
+                    end = cursor
                 } else {
-                    writes.changes.append(try writes.note(change))
+                    changes.append(try note(change))
                 }
             }
             starts.append(changes.count)
@@ -152,22 +154,21 @@ struct LoggedWrites {
     var isWhole: Bool { isLast && start == Cursor() }
 
     /// Reads all changes of the rows of the window.
-    private mutating func readWholeRows(
+    private func readWholeRows(
         _ recording: LocalRecording, from unrecorded: UnrecordedTransactions
     ) throws {
         forgetWrites()
-        let (start, end) = (start, end)
         for place in recording.entries.indices {
             try forEachChange(at: place, of: recording, from: unrecorded, isKnown: true) {
-                writes, cursor, change in
-                guard let row = writes.row(at: change.key) else { return }
-                let noted = try writes.note(change)
+                cursor, change in
+                guard let row = row(at: change.key) else { return }
+                let noted = try note(change)
                 if cursor < start {
-                    writes.rows[row].isEarlier = true
+                    rows[row].isEarlier = true
                 } else if cursor >= end {
-                    writes.rows[row].isLater = true
+                    rows[row].isLater = true
                 } else {
-                    writes.changes.append(noted)
+                    changes.append(noted)
                 }
             }
             if places.contains(place) { starts.append(changes.count) }
@@ -175,9 +176,9 @@ struct LoggedWrites {
     }
 
     /// - Parameter isKnown: whether only changes of rows that are known are wanted.
-    private mutating func forEachChange(
+    private func forEachChange(
         at place: Int, of recording: LocalRecording, from unrecorded: UnrecordedTransactions,
-        isKnown: Bool = false, _ body: (inout LoggedWrites, Cursor, LoggedChange) throws -> Void
+        isKnown: Bool = false, _ body: (Cursor, LoggedChange) throws -> Void
     ) throws {
         let entry = recording.entries[place]
         var index = -1
@@ -195,7 +196,7 @@ struct LoggedWrites {
         } _: { change in
             guard let logged else { return }
             try body(
-                &self, Cursor(place: place, index: index),
+                Cursor(place: place, index: index),
                 LoggedChange(
                     change: change, key: try key(of: change, logged), entry: entry,
                     place: Int32(place), logged: logged))
@@ -203,7 +204,7 @@ struct LoggedWrites {
     }
 
     /// Keeps the keys of the rows alone.
-    private mutating func forgetWrites() {
+    private func forgetWrites() {
         for row in rows.indices {
             rows[row] = Row(
                 number: rows[row].number, entity: rows[row].entity, isNumbered: rows[row].isNumbered
@@ -214,7 +215,7 @@ struct LoggedWrites {
     }
 
     /// Gives back the memory of all rows.
-    mutating func removeAll() {
+    func removeAll() {
         (rows, keys, numbered, keyed) = ([], [], [], [:])
         forgetWrites()
     }
@@ -316,7 +317,7 @@ struct LoggedWrites {
         return schema.key(logged.position, values)
     }
 
-    private mutating func note(_ noted: LoggedChange) throws -> Change {
+    private func note(_ noted: LoggedChange) throws -> Change {
         let (change, key, place) = (noted.change, noted.key, noted.place)
         let row = try row(at: key) ?? append(key)
         let isFirst = !rows[row].isNoted
@@ -342,7 +343,7 @@ struct LoggedWrites {
         return .update(row, cells: cells)
     }
 
-    private mutating func append(_ key: RowKey) throws -> Int {
+    private func append(_ key: RowKey) throws -> Int {
         let row = rows.count
         // Two thousand million rows: what follows would take more memory than there is.
         guard row < Int32.max else { throw LocalLaneReason.entity }
@@ -361,7 +362,7 @@ struct LoggedWrites {
     }
 
     /// The newest birth is that of a row that was deleted.
-    private mutating func recreate(_ row: Int) throws {
+    private func recreate(_ row: Int) throws {
         guard rows[row].birth < 0, deleter(of: row) != nil else { throw LocalLaneReason.delete }
         rows[row].birth = Int32(births.count - 1)
         (rows[row].cells, rows[row].writer) = (PositionSet(), -1)
@@ -369,7 +370,7 @@ struct LoggedWrites {
         recreated.insert(Int32(row))
     }
 
-    private mutating func note(_ cells: PositionSet, of row: Int, by writer: Int32) {
+    private func note(_ cells: PositionSet, of row: Int, by writer: Int32) {
         if rows[row].writer < 0 || rows[row].writer == writer {
             rows[row].writer = writer
             rows[row].cells.formUnion(cells)
@@ -379,7 +380,7 @@ struct LoggedWrites {
     }
 
     /// The cells that an update wrote.
-    private mutating func cells(
+    private func cells(
         of change: NetChange, _ logged: LoggedTables.Place, _ entity: MergeEntity
     ) -> PositionSet {
         if cellsOfColumns[change.entity.id] == nil {

@@ -1,3 +1,4 @@
+import Glibc
 import SyncMerge
 import SyncStorage
 import SyncValues
@@ -72,7 +73,11 @@ struct RowCells {
     ) throws -> Bool {
         let isSame = fields.bytes.withUnsafeBytes { new in
             stored.withUnsafeBytes { old in
-                new[range].elementsEqual(old[cell.fields..<cell.end])
+                let (new, old) = (new[range], old[cell.fields..<cell.end])
+                guard new.count == old.count, let ours = new.base.baseAddress,
+                    let theirs = old.base.baseAddress
+                else { return false }
+                return memcmp(ours + new.startIndex, theirs + old.startIndex, new.count) == 0
             }
         }
         // Two reals of different bytes may be equal: 0 and -0.
