@@ -65,7 +65,9 @@ struct Reversal {
                 rest = parts
                 continue
             }
-            if let obstacle { throw explained(obstacle.error, of: obstacle.item, after: report) }
+            if let obstacle {
+                throw explained(obstacle.error, of: obstacle.item, after: report)
+            }
             try deleteTogether(waiting, into: &report)
             break
         }

@@ -3,7 +3,8 @@ import SyncCore
 import SyncStorage
 
 /// A tracked table that merging leaves out, because its foreign keys cannot be merged, or other
-/// replicas cannot make it: history records it, and its rows stay on this replica. The other tables are synchronised.
+/// replicas cannot make it: history records it, and its rows stay on this replica. The other tables
+/// are synchronised.
 public struct UnmergedTable: Sendable, Hashable {
     /// The table's name.
     public let name: String
