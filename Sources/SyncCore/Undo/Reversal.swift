@@ -74,8 +74,8 @@ struct Reversal {
         return report
     }
 
-    /// A constraint that refuses the result, with the object, and with one that stays as it is: that
-    /// may be what is in the way.
+    /// A constraint that refuses the result, with the object, and with one that stays as it is:
+    /// that may be what is in the way.
     private func explained(
         _ error: SyncError, of item: Item, after report: UndoReport
     ) -> SyncError {

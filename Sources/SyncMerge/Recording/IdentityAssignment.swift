@@ -11,7 +11,30 @@ package struct IdentityAssignment {
     private let committed: Set<RowKey>
     /// Boundary rows of the region, which no transaction wrote: the fields that the view shows.
     private var bystanders: [RowKey: [Field]] = [:]
+    /// What the view shows of references in columns that refer to nothing here.
+    private var kept: [RowKey: [KeptReference]] = [:]
+    /// By identity; found when first needed.
+    private var keys: [ObjectUID: RowKey] = [:]
     private let isKnown: (ObjectUID) -> Bool
+
+    /// A reference of another replica, in a column that has no foreign key here, or one to a table
+    /// that is not here.
+    private struct KeptReference {
+        let column: Int
+        let field: Field
+        /// What the row shows for it: the key of what it leads to, or else NULL.
+        let shown: Value
+
+        /// Whether a row that was written still shows it, converted to the type of the column.
+        func isShown(as value: Value) -> Bool {
+            guard case .integer(let number) = shown else { return value == shown }
+            switch value {
+            case .text(let text): return text == String(number)
+            case .real(let real): return real == Double(number)
+            default: return value == shown
+            }
+        }
+    }
 
     /// Assigns the identities of the rows of a commit.
     /// - Parameters:
@@ -32,6 +55,9 @@ package struct IdentityAssignment {
                 names[row.key] = name
                 if state.boundaryRows.contains(name), let shown = view.rows[name] {
                     bystanders[row.key] = shown.fields
+                }
+                if !commit.recreated.contains(row.key), let shown = view.rows[name] {
+                    noteKept(of: row, as: shown, before: before, view: view)
                 }
             } else if isPrivate, let old = commit.rekeyed[row.key], let name = before[old] {
                 names[row.key] = name  // only the private number changed
@@ -71,6 +97,25 @@ package struct IdentityAssignment {
         }
     }
 
+    private mutating func noteKept(
+        of row: Commit.Row, as shown: ShownRow, before: [RowKey: ObjectUID], view: View
+    ) {
+        let entity = schema.entities[shown.entity]
+        for (column, field) in shown.fields.enumerated() {
+            guard case .reference(let uid, let part) = view.resolved(field),
+                !entity.references.contains(where: { $0.columns.contains(column) })
+            else { continue }
+            if keys.isEmpty {
+                for (key, name) in before { keys[name] = key }
+            }
+            let values = keys[uid]?.values ?? []
+            kept[row.key, default: []].append(
+                KeptReference(
+                    column: column, field: field,
+                    shown: values.indices.contains(part) ? values[part] : .null))
+        }
+    }
+
     /// The key with its references by identity; nil while a target has no identity yet.
     private func keyFields(of row: Commit.Row) -> [Field]? {
         let entity = schema.entities[row.key.entity]
@@ -89,7 +134,9 @@ package struct IdentityAssignment {
 
     /// A row with its references by identity. A reference to a row that does not exist (written
     /// with foreign keys off) stays a plain value; a private number is NULL. A boundary row keeps
-    /// its references to rows outside of the region, whose keys are not known here.
+    /// its references to rows outside of the region, whose keys are not known here; and a column
+    /// that refers to nothing here keeps what it has from another replica, unless the row shows
+    /// something else now: nobody wrote what it shows instead.
     func fields(of row: Commit.Row) -> [Field] {
         let entity = schema.entities[row.key.entity]
         var fields = row.values.map(Field.value)
@@ -103,6 +150,10 @@ package struct IdentityAssignment {
             {
                 for column in reference.columns { fields[column] = shown[column] }
             }
+        }
+        for reference in kept[row.key] ?? []
+        where reference.isShown(as: row.values[reference.column]) {
+            fields[reference.column] = reference.field
         }
         return fields
     }

@@ -64,11 +64,21 @@ extension LocalLane {
             let range = start..<shown.ends[cell]
             if try shown.isEqual(range, to: parsed.cells[cell], of: stored) { continue }
             guard !entity.keyCells.contains(cell) else { throw LocalLaneReason.key }
-            // A state of a former policy is shown otherwise than it is stored.
-            guard !parsed.hasStates else { throw LocalLaneReason.value }
+            // A state of a former policy is shown otherwise than it is stored, and so is a reference
+            // in a column that refers to nothing here.
+            guard !parsed.hasStates, !isUndeclared(cell, entity) else {
+                throw LocalLaneReason.value
+            }
             changed.insert(cell)
         }
         return changed
+    }
+
+    /// Whether the record has a reference in a column of a cell that refers to nothing here.
+    private func isUndeclared(_ cell: Int, _ entity: StatedEntity) -> Bool {
+        let fields = parsed.cells[cell].fields..<parsed.cells[cell].end
+        return parsed.targets.contains(where: fields.contains)
+            && entity.cells[cell].contains { entity.parts[$0] == nil }
     }
 
     /// What an unresolved object names is not referred to, neither before nor after: whether it is

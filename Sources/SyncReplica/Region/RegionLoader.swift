@@ -380,12 +380,19 @@ final class RegionLoader {
     }
 
     /// Loads what rows of the tables refer to: for local transactions, whose rows are loaded before
-    /// their facts exist.
+    /// their facts exist. Also what others refer to in columns without a foreign key here: without
+    /// it, it would not be known what the row shows for it.
     func addTargets(ofRows keys: some Sequence<RowKey>) throws -> Bool {
         var isNew = false
         for key in keys {
             guard let row = region.rows[key] else { continue }
-            for reference in schema.merge.entities[key.entity].references {
+            let entity = schema.merge.entities[key.entity]
+            if let uid = region.names[key], let record = region.objects[uid]?.record {
+                let declared = Set(entity.references.flatMap(\.columns))
+                let columns = entity.columns.indices.filter { !declared.contains($0) }
+                isNew = try addBoundary(entity.targets(of: columns, in: record)) || isNew
+            }
+            for reference in entity.references {
                 let values = reference.columns.map { row[$0] }
                 if values.contains(.null) { continue }
                 isNew =

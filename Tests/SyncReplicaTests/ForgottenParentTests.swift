@@ -1,0 +1,104 @@
+import SyncCore
+import SyncTesting
+import Testing
+
+@testable import SyncReplica
+
+/// A replica without the table that a column refers to, or without the foreign key, shows
+/// references of others as NULL, or as the number that they have there. An edit of another column
+/// leaves them what they are.
+@Suite("References that lead to nothing here", .timeLimit(.minutes(2)))
+struct ForgottenParentTests {
+    /// What a replica does not have any more.
+    enum Lack: String, CaseIterable {
+        case table
+        case foreignKey
+
+        func statements(_ type: String) -> String {
+            switch self {
+            case .table: "DROP TABLE p"
+            case .foreignKey:
+                """
+                CREATE TABLE n(k TEXT PRIMARY KEY, p \(type), v TEXT, w TEXT);
+                INSERT INTO n SELECT * FROM d; DROP TABLE d; ALTER TABLE n RENAME TO d
+                """
+            }
+        }
+    }
+
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func pair(_ type: String) throws -> (TestStore, TestStore) {
+        let path = folder.file("a.db")
+        let connection = try PlainConnection(path, wal: true)
+        try connection.run(
+            """
+            CREATE TABLE p(id \(type) PRIMARY KEY, v TEXT);
+            CREATE TABLE d(k TEXT PRIMARY KEY, p \(type) REFERENCES p(id), v TEXT, w TEXT);
+            INSERT INTO p VALUES (1, 'one'); INSERT INTO d VALUES ('d1', 1, 'x', 'x')
+            """)
+        connection.close()
+        try Store.track(path)
+        let a = try TestStore(path, StoreReplica(path))
+        return (a, try a.copy(at: folder.file("b.db")))
+    }
+
+    @Test("an edit of another column keeps them", arguments: ["INTEGER", "TEXT"], Lack.allCases)
+    func editsOfOtherColumns(type: String, lack: Lack) throws {
+        let (a, b) = try pair(type)
+        // Without the table a number has another row of it than the one that the writer meant.
+        try b.run("INSERT INTO p VALUES (2, 'of b')")
+        try Store.alter(b.path, running: lack.statements(type))
+        try a.run("INSERT INTO p VALUES (2, 'of a'); INSERT INTO d VALUES ('d2', 2, 'y', 'y')")
+        try TestStore.sync(a, b)
+        let parent = try a.rows("SELECT p FROM d WHERE k = 'd2'")
+        let shown = try b.rows("SELECT p FROM d ORDER BY k")
+        try b.run("UPDATE d SET v = 'edited'")
+        try TestStore.sync(a, b)
+        #expect(try b.rows("SELECT p FROM d ORDER BY k") == shown)
+        #expect(try a.rows("SELECT p, v FROM d WHERE k = 'd2'") == [parent[0] + ["edited"]])
+        #expect(try a.rows("SELECT p, v FROM d WHERE k = 'd1'").map { $0[1] } == ["edited"])
+        #expect(try a.rows("SELECT p IS NULL FROM d") == [[0], [0]])
+        // Several commits, and what is merged in between.
+        try b.run("UPDATE d SET w = 'again' WHERE k = 'd2'")
+        try a.run("UPDATE d SET v = 'a'")
+        try TestStore.sync(a, b)
+        try b.run("UPDATE d SET v = v || '!', w = w || '!'")
+        try TestStore.sync(a, b)
+        #expect(
+            try a.rows("SELECT p, v, w FROM d WHERE k = 'd2'") == [parent[0] + ["a!", "again!"]])
+        #expect(try b.rows("SELECT p FROM d ORDER BY k") == shown)
+        // What is written is written.
+        try b.run("PRAGMA foreign_keys = OFF; UPDATE d SET p = NULL WHERE k = 'd1'")
+        try TestStore.sync(a, b)
+        let isSeen = try b.rows("SELECT 1 FROM d WHERE k = 'd1' AND p IS NULL") == [[1]]
+        let isChanged = shown[0] != [.null]
+        #expect(isSeen)
+        #expect(
+            try a.rows("SELECT p IS NULL FROM d WHERE k = 'd1'") == [[isChanged ? 1 : 0]])
+    }
+
+    @Test("a table that is not here yet keeps them, and shows them when it is")
+    func tablesThatWait() throws {
+        let (a, b) = try pair("INTEGER")
+        try Store.alter(
+            a.path,
+            running: """
+                CREATE TABLE q(id INTEGER PRIMARY KEY, v);
+                ALTER TABLE d ADD COLUMN q INTEGER REFERENCES q(id)
+                """)
+        try Store.track(a.path, entities: .only(["q"]))
+        try Store.alter(b.path, running: "ALTER TABLE d ADD COLUMN q INTEGER REFERENCES q(id)")
+        try a.run("INSERT INTO q VALUES (5, 'q'); UPDATE d SET q = 5")
+        try TestStore.sync(a, b)
+        try b.run("UPDATE d SET v = 'edited'")
+        try TestStore.sync(a, b)
+        #expect(try a.rows("SELECT q, v FROM d") == [[5, "edited"]])
+        try Store.alter(b.path, running: "CREATE TABLE q(id INTEGER PRIMARY KEY, v)")
+        try Store.track(b.path, entities: .only(["q"]))
+        try TestStore.sync(a, b)
+        #expect(try b.rows("SELECT q.v, d.v FROM d JOIN q ON q.id = d.q") == [["q", "edited"]])
+    }
+}
