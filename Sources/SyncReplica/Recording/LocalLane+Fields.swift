@@ -64,8 +64,8 @@ extension LocalLane {
             let range = start..<shown.ends[cell]
             if try shown.isEqual(range, to: parsed.cells[cell], of: stored) { continue }
             guard !entity.keyCells.contains(cell) else { throw LocalLaneReason.key }
-            // A state of a former policy is shown otherwise than it is stored, and so is a reference
-            // in a column that refers to nothing here.
+            // A state of a former policy is shown otherwise than it is stored, and so is a
+            // reference in a column that refers to nothing here.
             guard !parsed.hasStates, !isUndeclared(cell, entity) else {
                 throw LocalLaneReason.value
             }
