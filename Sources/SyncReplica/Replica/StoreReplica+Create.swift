@@ -152,6 +152,8 @@ extension StoreReplica {
                     try Metadata(database).setNewTables(.cloned)
                 }
                 try settings.set(.store, to: .blob(batch.store.bytes))
+                // Its numbers mean nothing in the tokens of other replicas, nor theirs here.
+                try settings.set(.epoch, to: .integer(.random(in: epochs)))
                 // The database is empty: all rows come from the store.
                 try settings.set(.stated, to: .integer(0))
                 // Nor is its schema a change.
@@ -165,6 +167,9 @@ extension StoreReplica {
         }
         try queue.close()
     }
+
+    /// What the epoch of a new replica is drawn from: the first one has 1.
+    private static let epochs = Int64(1 << 20)...Int64(UInt32.max)
 
     /// The names of what the sender has, without those that it has heard of: another replica may
     /// have given a column the name that one of the sender has. The key of private numbers is not
