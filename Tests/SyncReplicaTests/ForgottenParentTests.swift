@@ -13,10 +13,17 @@ struct ForgottenParentTests {
     enum Lack: String, CaseIterable {
         case table
         case foreignKey
+        /// SQLite has the foreign key follow the renamed table, which is dropped then.
+        case tableOfForeignKey
 
         func statements(_ type: String) -> String {
             switch self {
             case .table: "DROP TABLE p"
+            case .tableOfForeignKey:
+                """
+                ALTER TABLE p RENAME TO p_old; CREATE TABLE p(id \(type) PRIMARY KEY, v TEXT, e);
+                INSERT INTO p(id, v) SELECT id, v FROM p_old; DROP TABLE p_old
+                """
             case .foreignKey:
                 """
                 CREATE TABLE n(k TEXT PRIMARY KEY, p \(type), v TEXT, w TEXT);
@@ -55,6 +62,7 @@ struct ForgottenParentTests {
         try TestStore.sync(a, b)
         let parent = try a.rows("SELECT p FROM d WHERE k = 'd2'")
         let shown = try b.rows("SELECT p FROM d ORDER BY k")
+        if lack != .table { #expect(shown.allSatisfy { $0 != [.null] }, "\(shown)") }
         try b.run("UPDATE d SET v = 'edited'")
         try TestStore.sync(a, b)
         #expect(try b.rows("SELECT p FROM d ORDER BY k") == shown)

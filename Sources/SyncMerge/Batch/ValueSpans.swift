@@ -15,7 +15,7 @@ package struct ValueSpans: Sendable {
     /// All text and blobs, text as SQLite stores it.
     package private(set) var bytes: [UInt8] = []
     /// Whether a value is a reference.
-    private(set) var hasReferences = false
+    package private(set) var hasReferences = false
 
     /// No values.
     package init() {}

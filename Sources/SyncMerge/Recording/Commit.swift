@@ -40,6 +40,9 @@ package struct Commit: Sendable {
         /// No changes.
         package init() {}
 
+        /// Whether it says nothing.
+        var isEmpty: Bool { inserted.isEmpty && deleted.isEmpty && written.isEmpty }
+
         /// The last transaction that wrote one of the columns.
         package func lastWrite(to columns: [Int], of key: RowKey) -> Dot? {
             row(key).lastWrite(to: columns)

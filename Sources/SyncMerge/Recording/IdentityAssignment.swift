@@ -25,8 +25,13 @@ package struct IdentityAssignment {
         /// What the row shows for it: the key of what it leads to, or else NULL.
         let shown: Value
 
-        /// Whether a row that was written still shows it, converted to the type of the column.
-        func isShown(as value: Value) -> Bool {
+        /// Whether the commit wrote the column; nil: not known.
+        let isWritten: Bool?
+
+        /// Whether nobody wrote the column, as far as that is known: the row still shows the
+        /// reference then, converted to the type of the column.
+        func isKept(as value: Value) -> Bool {
+            if let isWritten { return !isWritten }
             guard case .integer(let number) = shown else { return value == shown }
             switch value {
             case .text(let text): return text == String(number)
@@ -56,11 +61,10 @@ package struct IdentityAssignment {
                 if state.boundaryRows.contains(name), let shown = view.rows[name] {
                     bystanders[row.key] = shown.fields
                 }
-                if !commit.recreated.contains(row.key), let shown = view.rows[name] {
-                    noteKept(of: row, as: shown, before: before, view: view)
-                }
+                noteKept(of: row, in: commit, as: view.rows[name], before: before, view: view)
             } else if isPrivate, let old = commit.rekeyed[row.key], let name = before[old] {
                 names[row.key] = name  // only the private number changed
+                noteKept(of: row, in: commit, as: view.rows[name], before: before, view: view)
             } else if isPrivate {
                 names[row.key] = newUID(row.key)
                 fresh.append(row)
@@ -98,9 +102,13 @@ package struct IdentityAssignment {
     }
 
     private mutating func noteKept(
-        of row: Commit.Row, as shown: ShownRow, before: [RowKey: ObjectUID], view: View
+        of row: Commit.Row, in commit: Commit, as shown: ShownRow?,
+        before: [RowKey: ObjectUID], view: View
     ) {
+        // All of a row that was inserted again is written.
+        guard let shown, !commit.recreated.contains(row.key) else { return }
         let entity = schema.entities[shown.entity]
+        let written = commit.dates.isEmpty ? nil : commit.dates.written[row.key] ?? [:]
         for (column, field) in shown.fields.enumerated() {
             guard case .reference(let uid, let part) = view.resolved(field),
                 !entity.references.contains(where: { $0.columns.contains(column) })
@@ -112,7 +120,8 @@ package struct IdentityAssignment {
             kept[row.key, default: []].append(
                 KeptReference(
                     column: column, field: field,
-                    shown: values.indices.contains(part) ? values[part] : .null))
+                    shown: values.indices.contains(part) ? values[part] : .null,
+                    isWritten: written.map { $0[column] != nil }))
         }
     }
 
@@ -135,8 +144,8 @@ package struct IdentityAssignment {
     /// A row with its references by identity. A reference to a row that does not exist (written
     /// with foreign keys off) stays a plain value; a private number is NULL. A boundary row keeps
     /// its references to rows outside of the region, whose keys are not known here; and a column
-    /// that refers to nothing here keeps what it has from another replica, unless the row shows
-    /// something else now: nobody wrote what it shows instead.
+    /// that refers to nothing here keeps what it has from another replica until somebody writes
+    /// it: nobody wrote what the row shows instead.
     func fields(of row: Commit.Row) -> [Field] {
         let entity = schema.entities[row.key.entity]
         var fields = row.values.map(Field.value)
@@ -152,7 +161,7 @@ package struct IdentityAssignment {
             }
         }
         for reference in kept[row.key] ?? []
-        where reference.isShown(as: row.values[reference.column]) {
+        where reference.isKept(as: row.values[reference.column]) {
             fields[reference.column] = reference.field
         }
         return fields

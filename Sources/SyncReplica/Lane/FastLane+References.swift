@@ -5,7 +5,9 @@ extension FastLane {
     /// Whether an object gets a reference to something that is not at rest.
     /// - Throws: SQLite errors.
     func isReferring(_ arrival: Arrival) throws -> Bool {
-        guard let entity = lane.entities[arrival.entity], entity.hasReferences else { return false }
+        guard let entity = lane.entities[arrival.entity],
+            entity.hasReferences || hasUndeclaredReferences
+        else { return false }
         for place in order[arrival.facts] where place.group >= 2 {
             let versions = facts.versions[Int(place.group) - 2]
             for (column, spans) in zip(entity.cells[versions.cell].columns, versions.values) {

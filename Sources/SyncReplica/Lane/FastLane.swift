@@ -302,6 +302,15 @@ final class FastLane {
         return place
     }
 
+    /// Whether the batch has references of tables that have none here: what they lead to may be
+    /// shown after the lane.
+    private(set) lazy var hasUndeclaredReferences = facts.versions.contains { versions in
+        guard let place = placeOfTheirs[versions.entity], let entity = lane.entities[place] else {
+            return false
+        }
+        return !entity.hasReferences && versions.values.contains(where: \.hasReferences)
+    }
+
     /// The number of a replica in `syncd_replica`.
     func number(of replica: ReplicaID) throws -> Int64 {
         if let replicaName, replicaName.name == replica { return replicaName.number }
