@@ -13,6 +13,9 @@ struct Alter: FileCommand {
 
             Example: synctool alter music.db "ALTER TABLE Album DROP COLUMN Year"
 
+            SQL that begins with a comment looks like an option: put -- before it, as in \
+            synctool alter music.db -- "$(cat migration.sql)"
+
             \(FileCommandHelp.note)
             """)
 
@@ -20,7 +23,7 @@ struct Alter: FileCommand {
         help: ArgumentHelp("The database file.", valueName: "db"), completion: .file())
     var path: String
 
-    @Argument(help: "One or more SQL statements.")
+    @Argument(help: "One or more SQL statements; after -- where they begin with a comment.")
     var sql: String
 
     @OptionGroup var output: OutputOptions
