@@ -26,6 +26,9 @@ package struct Commit: Sendable {
     package let rekeyed: [RowKey: RowKey]
     /// Which of several transactions made each change; empty for one transaction.
     package let dates: Dates
+    /// Rows of which a comparison alone says that they may have been updated: which of their
+    /// columns were written is not known.
+    package let guessed: Set<RowKey>
 
     /// For several transactions that are recorded at once: the dots of the changes. Each fact is
     /// recorded under the last transaction that wrote it.
@@ -70,11 +73,12 @@ package struct Commit: Sendable {
     /// Describes a transaction, or several.
     package init(
         rows: [Row], recreated: Set<RowKey> = [], rekeyed: [RowKey: RowKey] = [:],
-        dates: Dates = Dates()
+        dates: Dates = Dates(), guessed: Set<RowKey> = []
     ) {
         self.rows = rows
         self.recreated = recreated
         self.rekeyed = rekeyed
         self.dates = dates
+        self.guessed = guessed
     }
 }

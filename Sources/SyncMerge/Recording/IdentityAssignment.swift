@@ -108,7 +108,8 @@ package struct IdentityAssignment {
         // All of a row that was inserted again is written.
         guard let shown, !commit.recreated.contains(row.key) else { return }
         let entity = schema.entities[shown.entity]
-        let written = commit.dates.isEmpty ? nil : commit.dates.written[row.key] ?? [:]
+        let isKnown = !commit.dates.isEmpty && !commit.guessed.contains(row.key)
+        let written = isKnown ? commit.dates.written[row.key] ?? [:] : nil
         for (column, field) in shown.fields.enumerated() {
             guard case .reference(let uid, let part) = view.resolved(field),
                 !entity.references.contains(where: { $0.columns.contains(column) })

@@ -60,6 +60,7 @@ struct LocalRecording {
         func isGuess(_ entry: UnrecordedTransactions.Entry) -> Bool {
             entry.flags.contains(.recovered)
         }
+        guard entries.contains(where: isGuess) else { return [] }
         let guessed = entries.filter(isGuess).flatMap(\.changes)
         let known = entries.filter { !isGuess($0) }.flatMap(\.changes)
         return keys(of: guessed.filter { $0.kind == .update })
@@ -93,7 +94,7 @@ struct LocalRecording {
             rows: region.rows.map { Commit.Row($0.key, values: $0.value) }
                 .sorted { $0.key.precedes($1.key) },
             recreated: consolidation.recreated, rekeyed: consolidation.rekeyed,
-            dates: consolidation.dates)
+            dates: consolidation.dates, guessed: recoveredUpdates)
         let recorded = try region.state.record(
             commit, view: view, names: region.names, headers: Array(headers.dropLast()), last: last,
             isSettling: isSettling
