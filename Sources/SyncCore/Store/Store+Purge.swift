@@ -40,7 +40,8 @@ extension Store {
             let holding = consumers.filter { $0.holdsHistory(at: now) }
             let floor = holding.map(\.acknowledged).min()
             let goal = token?.number ?? floor ?? .max
-            if let floor, !force, try last(before: goal) > floor {
+            // The token of a consumer needs its own transaction.
+            if let floor, !force, let last = try last(before: goal), last >= floor {
                 throw stillNeeded(by: holding.filter { $0.acknowledged < goal }, before: goal)
             }
             let passed = consumers.filter {
@@ -59,11 +60,11 @@ extension Store {
         }
     }
 
-    /// The number of the last transaction that a purge before `goal` deletes; 0: none.
-    private func last(before goal: Int64) throws -> Int64 {
+    /// The number of the last transaction that a purge before `goal` deletes; nil: none.
+    private func last(before goal: Int64) throws -> Int64? {
         try live.withState { connection, live in
             let purger = Purger(connection, live: live)
-            return try purger.firstKept(before: goal).flatMap(purger.newest(before:)) ?? 0
+            return try purger.firstKept(before: goal).flatMap(purger.newest(before:))
         }
     }
 

@@ -36,10 +36,16 @@ extension Store {
     }
 
     func transaction(_ number: Int64, naming: Naming) throws -> Transaction {
-        let found = try consistentRead(naming: naming) { try $1.transaction(number) }
+        let (found, purged) = try consistentRead(naming: naming) { reader, scan in
+            (try scan.transaction(number), try reader.metadata.position(.purged))
+        }
         guard let found else {
             throw SyncError(
-                .unknownObject, "there is no transaction \(number)",
+                .unknownObject,
+                number > 0 && number <= purged
+                    ? "transaction \(number) was purged, or never was: history begins after "
+                        + "number \(purged)"
+                    : "there is no transaction \(number)",
                 hint: "Use a number from: synctool history \(Shell.quoted(path))")
         }
         return found

@@ -88,9 +88,13 @@ extension Consumers {
         mutating func run() async throws {
             let token = try Token(token)
             let store = try await Access.open(path, using: access)
+            let known = try await store.consumers().first { $0.name == name }?.acknowledged ?? 0
             try await store.acknowledge(consumer: name, token)
-            try Consumers.report(
-                "\(path): consumer \(name) acknowledged #\(token.number)", unless: output.isJSON)
+            // An older token is only a sign of life.
+            let said =
+                known > token.number
+                ? "has acknowledged #\(known) already" : "acknowledged #\(token.number)"
+            try Consumers.report("\(path): consumer \(name) \(said)", unless: output.isJSON)
         }
     }
 

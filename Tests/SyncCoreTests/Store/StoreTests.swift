@@ -269,7 +269,7 @@ import Testing
         let report = try store.purge(before: history[0].token)
         #expect(report.transactions == 0 && report.passed.isEmpty)
         #expect(throws: SyncError(.stillNeeded, "")) { try store.purge(before: history[1].token) }
-        try store.acknowledge(consumer: "reader", history[0].token)
+        try store.acknowledge(consumer: "reader", history[1].token)
         #expect(try store.purge(before: history[1].token).transactions == 1)
     }
 
