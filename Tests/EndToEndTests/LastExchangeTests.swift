@@ -57,26 +57,6 @@ struct LastExchangeTests {
         }
     }
 
-    @Test("a file that cannot be synchronised is told, too")
-    func changedKey() async throws {
-        try await withStore { scene in
-            try await scene.tool("sync", "a.db").expectSuccess()
-            try await scene.sql(
-                "a.db",
-                """
-                CREATE TABLE n(id TEXT, v TEXT, PRIMARY KEY(id, v)); DROP TABLE t;
-                ALTER TABLE n RENAME TO t
-                """)
-            try await scene.tool("track", "a.db")
-            #expect(try await scene.tool("sync", "a.db").status == 1)
-            let failed = try await scene.tool("status", "a.db").expectSuccess().text
-            for word in ["failing since", "the primary key of t was changed"] {
-                #expect(failed.contains(word), "\(failed)")
-            }
-            #expect(try await scene.tool("doctor", "a.db").status == 1)
-        }
-    }
-
     @Test("a remote that is removed is forgotten")
     func removed() async throws {
         try await withStore { scene in

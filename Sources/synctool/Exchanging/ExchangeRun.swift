@@ -58,7 +58,9 @@ struct ExchangeRun {
         _ replica: StoreReplica, with entry: RemoteEntry, ring: KeyRing
     ) async throws {
         let begin = ContinuousClock.now
-        let known = try await members(of: replica, exchangingWith: entry)
+        let known = try await BusyWait.repeating(atMost: Self.busyMax) {
+            Set(try replica.members().map(\.replica))
+        }
         let progress = ProgressLine(entry.name)
         defer { progress.end() }
         var isOver = false
@@ -89,20 +91,6 @@ struct ExchangeRun {
         if direction != .pull, var exclusion = try replica.exclusion {
             exclusion.reason = try replica.replicaNames().naming(exclusion.reason)
             throw exclusion
-        }
-    }
-
-    /// A file that cannot be synchronised fails here, and remembers it as one of the exchange.
-    private func members(
-        of replica: StoreReplica, exchangingWith entry: RemoteEntry
-    ) async throws -> Set<ReplicaID> {
-        do {
-            return try await BusyWait.repeating(atMost: Self.busyMax) {
-                Set(try replica.members().map(\.replica))
-            }
-        } catch let error as SyncError {
-            replica.note(failure: error, at: entry.url)
-            throw error
         }
     }
 
