@@ -116,26 +116,6 @@ struct UnsyncedRowsTests {
         try opened.close()
     }
 
-    @Test("a table whose name no replica takes over stops no clone", arguments: ["", "json_each"])
-    func namesThatNoReplicaTakesOver(name: String) throws {
-        let path = folder.file("a.db")
-        let connection = try PlainConnection(path, wal: true)
-        try connection.run(
-            """
-            CREATE TABLE "\(name)"(id INTEGER PRIMARY KEY, x); INSERT INTO "\(name)" VALUES (1, 2);
-            CREATE TABLE item(id INTEGER PRIMARY KEY, v); INSERT INTO item VALUES (1, 'x')
-            """)
-        connection.close()
-        try Store.track(path)
-        #expect(try Store.unmergedTables(path).map(\.name) == [name])
-        let a = try TestStore(path, StoreReplica(path))
-        let b = try a.copy(at: folder.file("b.db"))
-        try a.run("UPDATE item SET v = 'y'")
-        try TestStore.sync(a, b)
-        #expect(try b.rows("SELECT v FROM item") == [["y"]])
-        #expect(try a.replica.unsyncedRows().map(\.count) == [1])
-    }
-
     @Test("rows with NULL in the key that are older than history are not sent as one row")
     func nullKeysFromBefore() throws {
         let (a, b) = try TestStore.pair(

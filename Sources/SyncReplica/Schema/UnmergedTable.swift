@@ -2,9 +2,8 @@ import GRDB
 import SyncCore
 import SyncStorage
 
-/// A tracked table that merging leaves out, because its foreign keys cannot be merged, or other
-/// replicas cannot make it: history records it, and its rows stay on this replica. The other tables
-/// are synchronised.
+/// A tracked table that merging leaves out, because its foreign keys cannot be merged: history
+/// records it, and its rows stay on this replica. The other tables are synchronised.
 public struct UnmergedTable: Sendable, Hashable {
     /// The table's name.
     public let name: String
@@ -22,10 +21,7 @@ public struct UnmergedTable: Sendable, Hashable {
         var targets: [Int: Int] = [:]
         for (place, table) in tables.enumerated() {
             let declared = DeclaredReferences(of: table, among: tables, positions: positions)
-            reasons[place] =
-                declared.problem
-                ?? (ReceivedNames.isUsable(table.name)
-                    ? nil : "no other replica makes a table of this name")
+            reasons[place] = declared.problem
             targets[place] = declared.target(ofKey: table)
         }
         let circles = KeyCircles(targets: targets)
