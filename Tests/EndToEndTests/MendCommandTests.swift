@@ -213,4 +213,31 @@ struct MendCommandTests {
             try await scene.tool("sync", "a.db").expectSuccess()
         }
     }
+
+    /// Each exchange is refused until the key is what it was: `doctor` does not call that whole.
+    @Test(arguments: ["alter", "other program"])
+    func aChangedKeyIsNamedByDoctor(way: String) async throws {
+        try await Scene.with { scene in
+            try await makeStore(scene)
+            try await addRemote(scene)
+            try await scene.tool("doctor", "a.db").expectSuccess()
+            let rebuild = """
+                CREATE TABLE new AS SELECT * FROM item; DROP TABLE item;
+                CREATE TABLE item(id TEXT NOT NULL, a TEXT NOT NULL, b TEXT, PRIMARY KEY(id, a));
+                INSERT INTO item SELECT id, a, b FROM new; DROP TABLE new
+                """
+            if way == "alter" {
+                try await scene.tool("alter", "a.db", rebuild).expectSuccess()
+            } else {
+                try await scene.sql("a.db", rebuild)
+                try await scene.run(["doctor", "a.db", "--mend"])
+            }
+            #expect(try await scene.tool("sync", "a.db").status == 1)
+            let doctor = try await scene.tool("doctor", "a.db")
+            #expect(doctor.status == 1)
+            let text = doctor.text + doctor.errors
+            #expect(text.contains("the primary key of item was changed"), "\(text)")
+            #expect(text.contains("former key"), "\(text)")
+        }
+    }
 }

@@ -1,5 +1,6 @@
 import SyncTesting
 import Testing
+import Varlink
 
 @Suite(.timeLimit(.minutes(3))) struct UndoCommandTests {
     @Test func revertAndRestoreBringBackWhatAnotherProcessTookAway() async throws {
@@ -27,6 +28,31 @@ import Testing
             #expect(again.errors.contains("it exists"))
             let unknown = try await scene.tool("revert", music, "123456")
             #expect(unknown.status == 1)
+        }
+    }
+
+    @Test func whatIsOverIsToldAsWhatItIs() async throws {
+        try await Scene.with { scene in
+            try await scene.sql("a.db", "CREATE TABLE t(id INTEGER PRIMARY KEY)")
+            try await scene.tool("track", "a.db", "--wal").expectSuccess()
+            var tokens: [String] = []
+            for id in 1...3 {
+                try await scene.sql("a.db", "INSERT INTO t VALUES (\(id))")
+                let line = try await scene.tool(
+                    "history", "a.db", "--json", "--reverse", "--limit", "1"
+                ).expectSuccess().lines[0]
+                tokens.append(try #require(try JSONParser.parse(line)["token"]?.string))
+            }
+            try await scene.tool("consumers", "add", "a.db", "reader").expectSuccess()
+            for (token, said) in [
+                (tokens[2], "acknowledged #3"), (tokens[0], "has acknowledged #3 already"),
+            ] {
+                let told = try await scene.tool("consumers", "ack", "a.db", "reader", token)
+                #expect(told.text.contains(said), "\(told.text)")
+            }
+            try await scene.tool("purge", "a.db").expectSuccess()
+            let purged = try await scene.tool("revert", "a.db", "1")
+            #expect(purged.status == 1 && purged.errors.contains("was purged"), "\(purged.errors)")
         }
     }
 

@@ -2,8 +2,8 @@
 /// the log to the history tables does not see the inserts in it; what later looks tell has to name
 /// them.
 extension LiveLog {
-    /// More log rows than this are not read for their inserts alone, which takes about a tenth of a
-    /// second and 10 MB.
+    /// More log rows than this are not read for their inserts alone: the live connection
+    /// is held meanwhile.
     static let birthRowsMax: Int64 = 50_000
 
     /// Notes the inserts up to `seen` that no look has noted, of the transactions after

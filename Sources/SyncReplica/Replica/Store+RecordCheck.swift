@@ -3,10 +3,12 @@ import SyncStorage
 
 extension Store {
     /// Reads what synchronising begins with: replicas, entities, and each transaction with the list
-    /// of what it changed. The records of single objects are not read.
+    /// of what it changed; and whether the tables are still those that were synchronised. The
+    /// records of single objects are not read.
     /// - Returns: how many transactions are kept for others; nil: the store has not been
     ///   synchronised.
-    /// - Throws: ``SyncError``: `corrupt`, `badData` for what cannot be read; as ``open(_:)``.
+    /// - Throws: ``SyncError``: `corrupt`, `badData` for what cannot be read; `refused`,
+    ///   `cannotTrack` for a table that stops each exchange; as ``open(_:)``.
     /// - Complexity: O(changes of these transactions)
     package static func checkRecord(_ path: String) throws -> Int? {
         try explaining("check", at: path) {
@@ -24,6 +26,12 @@ extension Store {
                     try HeaderDetails.forEachChange(in: details) { _ in }
                     count += 1
                 }
+                let settings = Metadata(connection)
+                let tables = try EntityTable.liveTables(of: database)
+                try RecordedTables(connection, settings: settings).require(
+                    ReplicaSchema(
+                        tables, names: NameStorage(connection).bound(tables).names,
+                        policies: MergePolicies(storedIn: settings)))
                 return count
             }
         }

@@ -102,6 +102,16 @@ public struct MergePolicies: Sendable, Hashable, Codable {
         }
     }
 
+    /// The stored policies, by identities; the defaults where none are stored.
+    /// - Throws: as ``init(json:)``; SQLite errors.
+    init(storedIn settings: Metadata) throws {
+        guard case .text(let json) = try settings.value(.policies) else {
+            self.init()
+            return
+        }
+        try self.init(json: json)
+    }
+
     /// The policies of a batch's sender; nil when it has the defaults.
     /// - Throws: `badData` for text that cannot be read, and for a revision out of range.
     init?(batch: Batch) throws {

@@ -24,10 +24,7 @@ public struct UndeclaredReference: Sendable, Hashable {
     static func all(in database: Database) throws -> [UndeclaredReference] {
         let metadata = try Metadata(database)
         guard try !metadata.isStated() else { return [] }
-        var policies = MergePolicies()
-        if case .text(let json) = try metadata.value(.policies) {
-            policies = try MergePolicies(json: json)
-        }
+        let policies = try MergePolicies(storedIn: metadata)
         let tables = try EntityTable.liveTables(of: database)
         let targets = tables.filter {
             $0.isIntegerKey && policies.frame(of: $0.name).identity == .number

@@ -20,8 +20,7 @@ extension MergeSession {
 
     /// The stored policies, by identities.
     func storedPolicies(in settings: Metadata) throws -> MergePolicies {
-        guard case .text(let json) = try settings.value(.policies) else { return MergePolicies() }
-        return try MergePolicies(json: json)
+        try MergePolicies(storedIn: settings)
     }
 
     /// Changes the policies, given by present names, and shows the tables by the new ones.

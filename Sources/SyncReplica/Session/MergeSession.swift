@@ -249,13 +249,8 @@ final class MergeSession {
     /// The identities of the tables and columns as they are now, stored where they have changed.
     private func boundNames(of tables: [TableSchema]) throws -> SchemaNames {
         let storage = NameStorage(connection)
-        let (known, foreign) = try storage.read()
-        let isStated = try Metadata(connection).value(.stated) != .null
-        let former = try known.entities.isEmpty && isStated ? storage.recorded() : nil
-        let names = try NameBinding(
-            known, foreign: foreign, catalog: try EntityCatalog(connection), former: former
-        ).bound(tables)
-        if names != known { try storage.write(names, foreign: foreign.without(names)) }
+        let (names, stored, foreign) = try storage.bound(tables)
+        if names != stored { try storage.write(names, foreign: foreign.without(names)) }
         return names
     }
 

@@ -44,6 +44,23 @@ struct NameStorage {
         return (SchemaNames(own), foreign)
     }
 
+    /// The identities of tables and columns as they are now.
+    /// - Parameter tables: those that are recorded.
+    /// - Returns: also what is stored.
+    /// - Throws: as ``NameBinding/bound(_:)``.
+    /// - Complexity: O(columns)
+    func bound(
+        _ tables: [TableSchema]
+    ) throws -> (names: SchemaNames, stored: SchemaNames, foreign: ForeignNames) {
+        let (stored, foreign) = try read()
+        let isStated = try Metadata(connection).isStated()
+        let former = try stored.entities.isEmpty && isStated ? recorded() : nil
+        let names = try NameBinding(
+            stored, foreign: foreign, catalog: try EntityCatalog(connection), former: former
+        ).bound(tables)
+        return (names, stored, foreign)
+    }
+
     /// Replaces the stored names.
     /// - Throws: SQLite errors.
     /// - Complexity: O(columns)

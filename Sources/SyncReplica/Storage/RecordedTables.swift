@@ -24,20 +24,9 @@ struct RecordedTables {
     ///   any more; SQLite errors.
     /// - Complexity: O(columns of the schema)
     func check(_ schema: ReplicaSchema) throws {
-        var keys = try knownKeys()
-        let before = keys
-        if try settings.value(.stated) != .null {
-            let isKnown = { (table: String) in
-                keys[SQLName.folded(schema.names.identity(ofTable: table))] != nil
-            }
-            if let table = schema.unmerged.first(where: { isKnown($0.name) }) {
-                throw SyncError(
-                    .cannotTrack,
-                    "\(table.name) was synchronised and cannot be any more: \(table.reason)",
-                    hint: "Give the tables their former foreign keys again")
-            }
-            try checkKeys(of: schema, known: keys)
-        }
+        let before = try knownKeys()
+        try require(schema, known: before)
+        var keys = before
         for entity in schema.merge.entities {
             keys[SQLName.folded(entity.name)] = entity.keyIdentities
         }
@@ -46,6 +35,25 @@ struct RecordedTables {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let text = String(decoding: try encoder.encode(keys), as: UTF8.self)
         try settings.set(.keys, to: .text(text))
+    }
+
+    /// Compares a schema with what was recorded, and writes nothing.
+    /// - Throws: as ``check(_:)``.
+    /// - Complexity: O(columns of the schema)
+    func require(_ schema: ReplicaSchema) throws { try require(schema, known: knownKeys()) }
+
+    private func require(_ schema: ReplicaSchema, known keys: [String: [String]]) throws {
+        guard try settings.isStated() else { return }
+        let isKnown = { (table: String) in
+            keys[SQLName.folded(schema.names.identity(ofTable: table))] != nil
+        }
+        if let table = schema.unmerged.first(where: { isKnown($0.name) }) {
+            throw SyncError(
+                .cannotTrack,
+                "\(table.name) was synchronised and cannot be any more: \(table.reason)",
+                hint: "Give the tables their former foreign keys again")
+        }
+        try checkKeys(of: schema, known: keys)
     }
 
     private func knownKeys() throws -> [String: [String]] {

@@ -65,7 +65,7 @@ extension SyncError {
                 .ioError, "input/output error \(extended): \(message)",
                 hint: "Check the device and its file system"
                     + (ProcessLimit.fileBytes.map {
-                        "; this process may write files of up to \($0) bytes alone (ulimit -f)"
+                        "; this process may write no file beyond \($0) bytes (ulimit -f)"
                     } ?? ""))
         case SQLITE_INTERRUPT:
             return SyncError(

@@ -264,14 +264,17 @@ struct Checkup {
         }
     }
 
-    /// Damage here stops each exchange, and the file and its triggers may be whole.
+    /// Damage here stops each exchange, and so does a table with another key; the file and its
+    /// triggers may be whole.
     private func checkRecord(_ path: String, into result: inout Result) throws {
         do {
             guard let count = try Store.checkRecord(StorePath.absolute(path)) else { return }
             result.checked.append(
                 "what is kept for other replicas can be read: "
                     + Plural.text(count, of: "transaction"))
-        } catch let error as SyncError where [.corrupt, .badData].contains(error.code) {
+        } catch let error as SyncError
+            where [.corrupt, .badData, .refused, .cannotTrack].contains(error.code)
+        {
             result.findings.append(
                 Finding(
                     problem: error.reason, hint: error.hint.map(TypedPath(path).fillingIn)))
