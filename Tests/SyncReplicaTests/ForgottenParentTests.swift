@@ -128,4 +128,67 @@ struct ForgottenParentTests {
         try TestStore.sync(a, b)
         #expect(try b.rows("SELECT q.v, d.v FROM d JOIN q ON q.id = d.q") == [["q", "edited"]])
     }
+
+    /// What a column that needs a value says of it, on every replica.
+    enum Need: String, CaseIterable {
+        case notNull = "k TEXT PRIMARY KEY, p TEXT NOT NULL REFERENCES p(id), v TEXT"
+        case check = "k TEXT PRIMARY KEY, p TEXT REFERENCES p(id) CHECK (p IS NOT NULL), v TEXT"
+        case key = "k TEXT, p TEXT REFERENCES p(id), v TEXT, PRIMARY KEY (k, p)"
+        case strict = "k TEXT NOT NULL PRIMARY KEY, p TEXT NOT NULL REFERENCES p(id), v TEXT"
+    }
+
+    /// One table less must not stop the others.
+    @Test(
+        "a row that needs its reference is hidden until it leads to something",
+        arguments: Need.allCases)
+    func neededReferences(need: Need) throws {
+        let path = folder.file("a.db")
+        let connection = try PlainConnection(path, wal: true)
+        try connection.run(
+            """
+            CREATE TABLE p(id TEXT PRIMARY KEY, v TEXT);
+            CREATE TABLE d(\(need.rawValue)) \(need == .strict ? "STRICT" : "");
+            CREATE TABLE other(k TEXT PRIMARY KEY, v TEXT);
+            INSERT INTO p VALUES ('1', 'one'); INSERT INTO d VALUES ('d1', '1', 'x')
+            """)
+        connection.close()
+        try Store.track(path)
+        let a = try TestStore(path, StoreReplica(path))
+        let b = try a.copy(at: folder.file("b.db"))
+        try Store.alter(b.path, running: "DROP TABLE p")
+        try a.run(
+            """
+            INSERT INTO p VALUES ('2', 'two'); INSERT INTO d VALUES ('d2', '2', 'y');
+            INSERT INTO d VALUES ('d3', '1', 'z'); INSERT INTO other VALUES ('o', 'needed')
+            """)
+        try TestStore.sync(a, b)
+        #expect(try b.rows("SELECT v FROM other") == [["needed"]])
+        #expect(try b.rows("SELECT * FROM d") == [["d1", "1", "x"]])
+        #expect(Set(try b.replica.conflicts().map(\.reason)) == [.hidden])
+        // What is written here says nothing about it.
+        try b.run("UPDATE d SET v = 'of b'; INSERT INTO other VALUES ('p', 'of b')")
+        try TestStore.sync(a, b)
+        try a.run("UPDATE d SET v = 'of a' WHERE k = 'd2'; DELETE FROM d WHERE k = 'd3'")
+        try TestStore.sync(a, b)
+        try TestStore.sync(a, b)
+        let rows: [[Value]] = [["d1", "1", "of b"], ["d2", "2", "of a"]]
+        #expect(try a.rows("SELECT * FROM d ORDER BY k") == rows)
+        #expect(try a.replica.conflicts().isEmpty)
+        #expect(try b.rows("SELECT * FROM d") == [rows[0]])
+        // A row of that key written here is that row.
+        try b.run("PRAGMA foreign_keys = OFF; INSERT INTO d VALUES ('d2', '9', 'own')")
+        try TestStore.sync(a, b)
+        #expect(try b.rows("SELECT v FROM d ORDER BY k") == [["of b"], ["own"]])
+        try b.run("DELETE FROM d WHERE k = 'd2'")
+        try a.run("INSERT INTO d VALUES ('d4', '2', 'four')")
+        try TestStore.sync(a, b)
+        #expect(try b.rows("SELECT k FROM d ORDER BY k") == [["d1"]])
+        try Store.alter(b.path, running: "CREATE TABLE p(id TEXT PRIMARY KEY, v TEXT)")
+        try Store.track(b.path, entities: .only(["p"]))
+        try TestStore.sync(a, b)
+        try TestStore.sync(a, b)
+        let all = try a.rows("SELECT * FROM d ORDER BY k, p")
+        #expect(try b.rows("SELECT * FROM d ORDER BY k, p") == all)
+        #expect(all.contains(["d4", "2", "four"]))
+    }
 }

@@ -26,6 +26,11 @@ package struct MergeState: Sendable {
     /// were stated. Their references to objects outside of the region are known to be valid.
     package var boundaryRows: Set<ObjectUID> = []
 
+    /// Objects that are not shown because a column needs a value and has a reference that leads to
+    /// nothing here, and that no foreign key declares. What the tables hold decides that, so it is
+    /// known to a replica and not to a view; it hides no object without such a reference.
+    package var withheld: Set<ObjectUID> = []
+
     /// What the tables showed under another schema; only while the rows are compared and recorded
     /// after a migration.
     package var formerRows: FormerRows?

@@ -50,6 +50,9 @@ package struct MergeEntity: Sendable {
     /// The columns with a NOT NULL or a type: neither in the key nor in references, whose values
     /// other rules decide.
     private let bounded: [Int]
+    /// The columns that are in no foreign key, and for which NULL may be refused. Where another
+    /// replica has a foreign key, they hold a reference that may lead to nothing here.
+    package let undeclared: [Int]
     /// For each claim, how the later of two rows is shown, by preference; none: it cannot be
     /// changed, the rows become one.
     package let loserRenames: [[LoserRename]]
@@ -83,6 +86,12 @@ package struct MergeEntity: Sendable {
         bounded = columns.indices.filter { column in
             !referring.contains(column)
                 && (columns[column].isRequired || columns[column].type != nil)
+        }
+        let declared = Set(references.flatMap(\.columns))
+        let needed = Set(key + checks.flatMap(\.columns))
+        undeclared = columns.indices.filter { column in
+            !declared.contains(column)
+                && (columns[column].isRequired || needed.contains(column))
         }
         let plain = (uniques + (identity == .key ? [key] : [])).map { members in
             Claim(members, collations: members.map { columns[$0].collation })

@@ -134,6 +134,24 @@ struct Grouping {
     }
 }
 
+// MARK: Withheld groups
+
+extension Grouping {
+    /// Which groups the replica cannot show, by position.
+    func withheld(in state: MergeState) -> [Bool] {
+        var isWithheld = [Bool](repeating: false, count: groups.count)
+        for uid in state.withheld {
+            guard let position = position(of: uid) else { continue }
+            let entity = state.schema.entities[groups[position].entity]
+            let row = row(at: position, of: entity)
+            if entity.undeclared.contains(where: { row[$0].target != nil }) {
+                isWithheld[position] = true
+            }
+        }
+        return isWithheld
+    }
+}
+
 // MARK: Edges
 
 extension Grouping {

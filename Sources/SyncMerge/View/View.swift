@@ -8,7 +8,8 @@
 /// The rules, in the order in which they apply
 /// 1. Existence (`MergeState+Existence`): whether an object is alive, by its own facts.
 /// 2. ``Grouping``: aliases join identities to groups; references become edges.
-/// 3. ``Survivors``: a group that requires an absent target is not shown.
+/// 3. ``Survivors``: a group that requires an absent target is not shown; nor is one that the
+///    replica withholds (``MergeState/withheld``).
 /// 4. ``Survivors``, ``Overrides``: cascades remove groups, hard references pin deleted ones; a
 ///    reference to a group that is not shown becomes NULL or its default.
 /// 5. ``Unification``: groups that claim one UNIQUE value become one row, or the later claim is
@@ -47,7 +48,7 @@ package struct View: Sendable {
     /// - Complexity: O(n log n) for n objects, times the rounds; nine of ten views take one round.
     package init(_ state: MergeState) {
         let grouping = Grouping(state)
-        var forced = [Bool](repeating: false, count: grouping.groups.count)
+        var forced = grouping.withheld(in: state)
         while true {
             let survivors = Survivors(grouping, forced: forced)
             let overrides = Overrides(grouping, state: state, isShown: survivors.isShown)

@@ -157,10 +157,21 @@ final class RegionLoader {
     private func insert(_ object: StoredObject, uid: ObjectUID) throws {
         region.objects[uid] = object
         region.state.objects[uid] = object.record
+        if try isWithheld(object, uid: uid) { region.state.withheld.insert(uid) }
         if let key = object.key {
             region.names[schema.merge.key(object.record.entity, key)] = uid
         }
         for dot in object.record.dots { try loadHeader(dot) }
+    }
+
+    /// Whether an object is hidden that has a reference in a column which needs a value: whatever
+    /// hid it, until the next merge the tables do not have it.
+    private func isWithheld(_ object: StoredObject, uid: ObjectUID) throws -> Bool {
+        guard object.state == .unresolved, object.key == nil else { return false }
+        let entity = schema.merge.entities[object.record.entity]
+        if entity.undeclared.isEmpty { return false }
+        return try !entity.targets(of: entity.undeclared, in: object.record).isEmpty
+            && storage.conflicts.isHidden(uid)
     }
 
     /// Loads the header of a transaction, by which its facts are compared with others.

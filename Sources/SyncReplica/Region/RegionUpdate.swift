@@ -66,18 +66,20 @@ struct RegionUpdate {
     ) throws -> Result {
         var loader = loader
         let renumbering = try Renumbering(transaction)
-        var (state, view) = try shown(loader, renumbering, adding: add)
+        var withheld: Set<ObjectUID> = []
+        var (state, view) = try shown(loader, renumbering, withholding: withheld, adding: add)
         var image = try storage.draft(of: view, in: loader.region, hints: hints)
         var rounds = 0
         while try loader.loadMissing(for: state, view: view, image: image)
             || hasReplacedLooseNumbers(by: renumbering, in: image, of: view, loader)
+            || Self.withhold(image.unfit, of: view, in: loader.region, &withheld)
         {
             rounds += 1
             if rounds == Self.roundsMax { loader = try RegionLoader.everything(in: storage) }
             guard rounds < 2 * Self.roundsMax else {
                 throw SyncError(.internalFault, "the region of a merge does not end")
             }
-            (state, view) = try shown(loader, renumbering, adding: add)
+            (state, view) = try shown(loader, renumbering, withholding: withheld, adding: add)
             image = try storage.draft(of: view, in: loader.region, hints: hints)
         }
         try image.requireOneRowForEachKey()
@@ -106,16 +108,31 @@ struct RegionUpdate {
 
     /// The state and the view with more facts, and with those that renumber rows.
     private func shown(
-        _ loader: RegionLoader, _ renumbering: Renumbering,
+        _ loader: RegionLoader, _ renumbering: Renumbering, withholding withheld: Set<ObjectUID>,
         adding add: (inout MergeState) throws -> Void
     ) throws -> (state: MergeState, view: View) {
         var state = loader.region.state
+        state.withheld = withheld
         try add(&state)
         let view = View(state)
         guard let numbered = try renumbering.state(after: state, view: view) else {
             return (state, view)
         }
         return (numbered, View(numbered))
+    }
+
+    /// Withholds the objects of rows that cannot be shown; not those that have a row now.
+    /// - Returns: whether there are any that were not withheld.
+    private static func withhold(
+        _ unfit: Set<ObjectUID>, of view: View, in region: AffectedRegion,
+        _ withheld: inout Set<ObjectUID>
+    ) -> Bool {
+        let count = withheld.count
+        for name in unfit {
+            let members = view.rows[name]?.members ?? []
+            withheld.formUnion(members.filter { region.row(of: $0) == nil })
+        }
+        return withheld.count > count
     }
 
     /// Whether numbers in place of references had to give way, or references to be restored: then

@@ -22,6 +22,9 @@ struct TableImage {
     /// Rows with a declared reference whose value is unknown. A complete region has none: there the
     /// view alone decides that a reference is shown as NULL.
     private(set) var unspelled: Set<ObjectUID> = []
+    /// Rows, by their identity, that a constraint refuses because a reference that no foreign key
+    /// declares has no value here.
+    private(set) var unfit: Set<ObjectUID> = []
     /// The rows that have the key of another one. None of them is among ``rows``.
     private(set) var collisions: [Collision] = []
 
@@ -74,6 +77,7 @@ struct TableImage {
             guard let row = view.rows[name] else { continue }
             let entity = schema.entities[row.entity]
             var values: [Value] = []
+            var isNew = false
             for (column, field) in row.fields.enumerated() {
                 if let spelled = spelled(field) {
                     let value = stored(spelled, row.entity, column)
@@ -89,10 +93,18 @@ struct TableImage {
                 if let target = unshown(field) { missing.insert(target) }
                 if entity.references.contains(where: { $0.columns.contains(column) }) {
                     unspelled.insert(name)
+                } else if old == nil {
+                    isNew = true
                 }
             }
             if entity.isPrivate { values[entity.key[0]] = .integer(numbers[name] ?? 0) }
             values = accepted(values, of: row, entity: entity)
+            if isNew,
+                entity.refuses(values.map(Field.value))
+                    || entity.key.contains(where: { values[$0] == .null })
+            {
+                unfit.insert(name)
+            }
             let key = schema.key(row.entity, entity.key.map { values[$0] })
             if let other = self.names[key] {
                 let error = Self.collision(

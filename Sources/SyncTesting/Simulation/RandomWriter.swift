@@ -324,7 +324,7 @@ extension StoreSimulation.Schedules {
     fileprivate var operations: [RandomWriter.Operation] {
         switch self {
         case .ordinary, .migrating, .loose: RandomWriter.operations
-        case .plain, .simple: RandomWriter.plainOperations
+        case .plain, .simple, .orphaned: RandomWriter.plainOperations
         case .crowded: RandomWriter.plainOperations + RandomWriter.operations
         }
     }

@@ -15,6 +15,9 @@ extension StoreSimulation {
         /// Schemas with many a UNIQUE over references, and writers without foreign keys, who refer
         /// to rows that are not there.
         case loose
+        /// Plain ones in which rows refer to a table that some replicas do not synchronise yet
+        /// (``ParentGrowth``).
+        case orphaned
     }
 }
 
@@ -24,7 +27,7 @@ extension StoreSimulation.Schedules {
     func schema(_ random: inout SeededRandom) -> SimulatedSchema {
         switch self {
         case .ordinary, .migrating: RandomSchema.draw(&random, convertsReferences: true)
-        case .plain: PlainSchema.draw(&random, isCrowded: false)
+        case .plain, .orphaned: PlainSchema.draw(&random, isCrowded: false)
         case .simple: SimpleSchema.draw(&random)
         case .loose: RandomSchema.draw(&random, isLoose: true, convertsReferences: true)
         case .crowded: PlainSchema.draw(&random, isCrowded: true)

@@ -85,6 +85,7 @@ package struct StoreSimulation {
     private var late: LateEdits?
     private var renaming: SchemaRenaming?
     private var migrations: ConcurrentMigrations?
+    private var parents: ParentGrowth?
     private var lies: LyingSnapshots?
     private let features: SchemaFeatures?
     private let schedules: Schedules
@@ -115,14 +116,14 @@ package struct StoreSimulation {
 
     private init(seed: UInt64, steps: Int?, _ schedules: Schedules, _ folder: String) {
         var random = SeededRandom(seed: seed &+ 0x5_0000_0000)
-        let isPlain = [.plain, .simple, .crowded, .loose].contains(schedules)
+        let isPlain = [.plain, .simple, .crowded, .loose, .orphaned].contains(schedules)
         schema = schedules.schema(&random)
         self.schedules = schedules
         self.folder = folder
         let count = random.pick([2, 2, 2, 3, 3, 4, 5, 8])
         self.steps = steps ?? random.pick([6, 8, 10, 12] + (count > 2 ? [16, 24] : []))
         skews = (0..<count).map { _ in random.pick([0, 0, 0, -50, 50, 1000, 157_680_000_000]) }
-        let keepsConstraints = [.plain, .simple, .loose].contains(schedules)
+        let keepsConstraints = [.plain, .simple, .loose, .orphaned].contains(schedules)
         duelEvery = random.pick(keepsConstraints ? [0, 0, 5] : [0, 2, 3, 5])
         let entities = schema.merge.entities
         let busy = entities.indices.filter { !entities[$0].references.isEmpty }
@@ -159,11 +160,13 @@ package struct StoreSimulation {
                     .union(tightening == nil ? [] : ConstraintTightening.columns),
                 wanted: (SchemaGrowth.column, table?.name))
         // Nothing happens to most such schemas.
-        let isQuiet = schedules == .simple && seed % 4 != 0 || schedules == .loose
+        let isQuiet =
+            schedules == .simple && seed % 4 != 0 || schedules == .loose || schedules == .orphaned
         if isQuiet || schedules == .migrating {
             (growth, table, migration, loosening) = (nil, nil, nil, nil)
             (tightening, renaming) = (nil, nil)
         }
+        parents = schedules == .orphaned ? ParentGrowth(schema, seed: seed) : nil
         // Of one text that two replicas change at the same time the later one holds.
         let isSchemaFixed =
             growth == nil && table == nil && migration == nil && loosening == nil
@@ -283,7 +286,8 @@ package struct StoreSimulation {
         try renaming?.step(stores)
         try migrations?.step(stores)
         if migrations != nil, random.chance(0.1) { try checkCloneInBetween() }
-        if table != nil, random.chance(0.1) { try checkCloneInBetween() }
+        try parents?.step(stores)
+        if table != nil || parents != nil, random.chance(0.1) { try checkCloneInBetween() }
         try migrateSometimes()
         try collectSometimes()
         tally.purged += try purges?.step(stores) ?? 0
@@ -521,13 +525,14 @@ package struct StoreSimulation {
     private mutating func exchange() throws {
         try growth?.finish(stores)
         try table?.finish(stores)
+        try parents?.finish(stores)
         try loosening?.finish(stores)
         try noting { try $0.tightening?.finish($0.stores) }
         try migrations?.finish(stores)
         try exchangeUntilQuiet()
         try exchangeSchemas()
         let values = try growth?.values(stores[0])
-        let rows = try table?.values(stores[0])
+        let rows = try table?.values(stores[0]) ?? parents?.values(stores[0])
         let expected = try stores[0].canonical()
         let open = try stores[0].openConflicts()
         var seen: Set<String> = []
@@ -545,7 +550,7 @@ package struct StoreSimulation {
             guard try growth?.values(store) == values else {
                 throw SimulationFailure("the new column differs: \(store.path)")
             }
-            guard try table?.values(store) == rows else {
+            guard try table?.values(store) ?? parents?.values(store) == rows else {
                 throw SimulationFailure("the new table differs: \(store.path)")
             }
             try store.checkConstraints()
@@ -640,6 +645,7 @@ package struct StoreSimulation {
     ) throws {
         guard let store = try clone(of: random.pick(stores)) else { return }
         try table?.finish(clone: store)
+        try parents?.finish(clone: store)
         if let migrations {
             for _ in 0..<Self.roundsMax { try migrations.apply(store) }
             try migrations.check([stores[0], store])
@@ -650,7 +656,7 @@ package struct StoreSimulation {
         guard try growth?.values(store) == values else {
             throw SimulationFailure("the new column of a new replica differs")
         }
-        guard try table?.values(store) == rows else {
+        guard try table?.values(store) ?? parents?.values(store) == rows else {
             throw SimulationFailure("the new table of a new replica differs")
         }
         try store.checkConstraints()
@@ -665,10 +671,11 @@ package struct StoreSimulation {
         guard let store = try clone(of: random.pick(stores)) else { return }
         try store.checkConstraints()
         try table?.finish(clone: store)
+        try parents?.finish(clone: store)
         try migrations?.apply(store)
         _ = try store.replica.vector
         try store.checkConstraints()
-        _ = try table?.values(store)
+        _ = try table?.values(store) ?? parents?.values(store)
         try store.close()
     }
 
