@@ -214,9 +214,9 @@ struct MendCommandTests {
         }
     }
 
-    /// Each exchange is refused until the key is what it was: `doctor` does not call that whole.
-    @Test(arguments: ["alter", "other program"])
-    func aChangedKeyIsNamedByDoctor(way: String) async throws {
+    /// Each exchange is refused until the key is what it was: `doctor` does not call that whole,
+    /// and `alter` does not do it.
+    @Test func aChangedKeyIsNamed() async throws {
         try await Scene.with { scene in
             try await makeStore(scene)
             try await addRemote(scene)
@@ -226,18 +226,32 @@ struct MendCommandTests {
                 CREATE TABLE item(id TEXT NOT NULL, a TEXT NOT NULL, b TEXT, PRIMARY KEY(id, a));
                 INSERT INTO item SELECT id, a, b FROM new; DROP TABLE new
                 """
-            if way == "alter" {
-                try await scene.tool("alter", "a.db", rebuild).expectSuccess()
-            } else {
-                try await scene.sql("a.db", rebuild)
-                try await scene.run(["doctor", "a.db", "--mend"])
-            }
+            let refused = try await scene.tool("alter", "a.db", rebuild)
+            #expect(refused.status == 1 && refused.errors.contains("Nothing was changed"))
+            try await scene.tool("sync", "a.db").expectSuccess()
+            try await scene.sql("a.db", rebuild)
+            try await scene.run(["doctor", "a.db", "--mend"])
+            let status = try await scene.tool("status", "a.db")
+            #expect(status.text.contains("nothing is synchronised: the primary key of item was"))
             #expect(try await scene.tool("sync", "a.db").status == 1)
             let doctor = try await scene.tool("doctor", "a.db")
             #expect(doctor.status == 1)
             let text = doctor.text + doctor.errors
             #expect(text.contains("the primary key of item was changed"), "\(text)")
             #expect(text.contains("former key"), "\(text)")
+            // Made right again in two steps.
+            try await scene.tool(
+                "alter", "a.db", "CREATE TABLE new AS SELECT * FROM item; DROP TABLE item"
+            ).expectSuccess()
+            try await scene.tool(
+                "alter", "a.db",
+                """
+                CREATE TABLE item(id TEXT PRIMARY KEY NOT NULL, a TEXT, b TEXT);
+                INSERT INTO item SELECT id, a, b FROM new; DROP TABLE new
+                """
+            ).expectSuccess()
+            try await scene.tool("track", "a.db").expectSuccess()
+            try await scene.tool("sync", "a.db").expectSuccess()
         }
     }
 }

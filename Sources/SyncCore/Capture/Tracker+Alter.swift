@@ -14,14 +14,17 @@ extension Tracker {
     ///
     /// BEGIN and COMMIT, which other tools print around their statements, are left out.
     ///
+    /// - Parameter verify: gets the database as it is afterwards, and may refuse it.
     /// - Returns: what had to be made right again, and the tables of which only the presence of
     ///   rows was compared (`partlyCompared`).
     /// - Throws: `refused` with SQLite's message, for a table of the store itself, or when a table
     ///   could not be recorded any more, and then nothing has changed; `invalidArgument` when there
     ///   is no statement, and for statements that leave the transaction; `notTracked`,
-    ///   `newerFormat`, `busy`.
+    ///   `newerFormat`, `busy`; what `verify` throws.
     @discardableResult
-    package func alter(_ sql: String) throws -> [CaptureFinding] {
+    package func alter(
+        _ sql: String, verifying verify: (Database) throws -> Void = { _ in }
+    ) throws -> [CaptureFinding] {
         try write("alter") { db in
             try StoreDamage.requireReadable(db)
             var rest = sql
@@ -38,18 +41,19 @@ extension Tracker {
             if let damage = try StoreDamage.find(db) { throw Self.notTheirs(damage.missing.first) }
             try requireRecordable(before, in: db)
             let report = try repairCapture(db)
+            try verify(db)
             return findings + report.findings + report.partlyComparedFindings
                 + report.unreadableFindings
         }
     }
 
     /// Changes the schema as `body` does, and records the tables as they are afterwards: all of it
-    /// in one transaction, like ``alter(_:)``.
+    /// in one transaction, like ``alter(_:verifying:)``.
     /// - Parameters:
     ///   - renames: ALTER TABLE … RENAME, before `body`: the tables are recorded under their new
     ///     names before their columns change in another way.
     ///   - body: may leave the connection confined and without its authorizer.
-    /// - Throws: as ``alter(_:)``; what `body` throws, and then nothing has changed.
+    /// - Throws: as ``alter(_:verifying:)``; what `body` throws, and then nothing has changed.
     package func alter<Result>(
         running renames: [String] = [], making body: (Database) throws -> Result
     ) throws -> Result {

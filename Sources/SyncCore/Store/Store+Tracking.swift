@@ -304,11 +304,19 @@ extension Store {
     }
 
     /// Runs statements that change the schema and records the tables as they are afterwards, in one
-    /// transaction: see ``Tracker/alter(_:)``.
-    /// - Throws: as ``Tracker/alter(_:)``, and what opening throws.
+    /// transaction: see ``Tracker/alter(_:verifying:)``.
+    /// - Throws: as ``Tracker/alter(_:verifying:)``, and what opening throws.
     @discardableResult
     public static func alter(_ path: String, running sql: String) throws -> [CaptureFinding] {
         try explaining("alter", at: path) { try Tracker(path: path).alter(sql) }
+    }
+
+    /// The same, where `verify` may refuse what the statements lead to: then nothing has changed.
+    /// - Throws: as ``Tracker/alter(_:verifying:)``, and what opening throws.
+    package static func alter(
+        _ path: String, running sql: String, verifying verify: (Database) throws -> Void
+    ) throws -> [CaptureFinding] {
+        try explaining("alter", at: path) { try Tracker(path: path).alter(sql, verifying: verify) }
     }
 
     /// Changes the schema as `body` does, and records the tables as they are afterwards, in one

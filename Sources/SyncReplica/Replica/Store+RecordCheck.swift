@@ -1,3 +1,4 @@
+import GRDB
 import SyncCore
 import SyncStorage
 
@@ -26,14 +27,59 @@ extension Store {
                     try HeaderDetails.forEachChange(in: details) { _ in }
                     count += 1
                 }
-                let settings = Metadata(connection)
-                let tables = try EntityTable.liveTables(of: database)
-                try RecordedTables(connection, settings: settings).require(
-                    ReplicaSchema(
-                        tables, names: NameStorage(connection).bound(tables).names,
-                        policies: MergePolicies(storedIn: settings)))
+                try requireRecordedTables(of: database)
                 return count
             }
         }
+    }
+
+    /// Why the tables of a database stop each exchange.
+    /// - Returns: nil: they do not, or the store has not been synchronised.
+    /// - Throws: ``SyncError``: as ``open(_:)``.
+    /// - Complexity: O(columns of the schema)
+    package static func obstacle(inTablesOf path: String) throws -> SyncError? {
+        try explaining("check", at: path) {
+            let queue = try DatabaseOpener.open(path, for: .reading)
+            defer { try? queue.close() }
+            do {
+                try queue.read(requireRecordedTables)
+                return nil
+            } catch let error as SyncError where [.refused, .cannotTrack].contains(error.code) {
+                return error
+            }
+        }
+    }
+
+    /// Runs statements that change the schema, as ``alter(_:running:)``, and refuses those after
+    /// which the store could not be synchronised any more.
+    /// - Throws: as ``alter(_:running:)``; `refused`, `cannotTrack`, and then nothing has changed.
+    @discardableResult
+    package static func alterSynchronised(
+        _ path: String, running sql: String
+    ) throws -> [CaptureFinding] {
+        // Statements that make it right, one after the other, are not refused.
+        if try obstacle(inTablesOf: path) != nil { return try alter(path, running: sql) }
+        return try alter(path, running: sql) { database in
+            do {
+                try requireRecordedTables(of: database)
+            } catch var error as SyncError where [.refused, .cannotTrack].contains(error.code) {
+                error.reason += ", and nothing could be synchronised any more"
+                error.hint =
+                    "Nothing was changed. A synchronised table keeps its primary key, and the "
+                    + "tables that it refers to: leave them, and make a new table for what is new"
+                throw error
+            }
+        }
+    }
+
+    private static func requireRecordedTables(of database: Database) throws {
+        let connection = try database.openConnection
+        guard try SchemaReader.hasTable("syncd_header", on: connection) else { return }
+        let settings = Metadata(connection)
+        let tables = try EntityTable.liveTables(of: database)
+        try RecordedTables(connection, settings: settings).require(
+            ReplicaSchema(
+                tables, names: NameStorage(connection).bound(tables).names,
+                policies: MergePolicies(storedIn: settings)))
     }
 }

@@ -78,8 +78,14 @@ struct RecordedTables {
             }
             throw SyncError(
                 .refused,
-                "the primary key of \(table.name) was changed after it was synchronised",
-                hint: "Give the table its former key again: a synchronised store keeps its keys")
+                isOther
+                    ? "the primary key of \(table.name) was changed after it was synchronised"
+                    : "the primary key of \(table.name) is not what it was when it was "
+                        + "synchronised: its type, or the table that it refers to, is another one",
+                hint: isOther
+                    ? "Give the table its former key again: a synchronised store keeps its keys"
+                    : "Give the key its former type and reference again, and make the table again "
+                        + "that it refers to")
         }
     }
 }

@@ -82,34 +82,46 @@ struct ParentGrowth {
 
     /// A replica that was made from a snapshot gets what that had not.
     mutating func finish(clone: SimulatedStore) throws {
-        let names =
-            try clone.database.run(
-                "SELECT name FROM sqlite_schema WHERE type = 'table'") ?? []
-        if !names.contains([.text(Self.parent)]) { return try grow(clone, isNew: true) }
+        for statement in statements(for: clone) {
+            let isThere =
+                switch child {
+                case .column(let entity) where statement.hasPrefix("ALTER"):
+                    try clone.database.run(
+                        "SELECT 1 FROM pragma_table_info(?) WHERE name = ?",
+                        with: [.text(clone.table(entity.name)), .text(Self.column)])
+                default:
+                    try clone.database.run(
+                        "SELECT 1 FROM sqlite_schema WHERE instr(?, 'TABLE ' || name || '(')",
+                        with: [.text(statement)])
+                }
+            if isThere == [] { try clone.database.run(statement) }
+        }
         try Store.track(clone.path)
         try clone.willCommit()
         try note(in: clone)
     }
 
-    private mutating func grow(_ store: SimulatedStore, isNew: Bool = false) throws {
+    private func statements(for store: SimulatedStore) -> [String] {
         let key = hasPrivateKey ? "id INTEGER PRIMARY KEY" : "id TEXT PRIMARY KEY NOT NULL"
-        var statements = ["CREATE TABLE \(Self.parent)(\(key), text TEXT)"]
+        let table = "CREATE TABLE \(Self.parent)(\(key), text TEXT)"
         switch child {
         case .column(let entity):
-            statements.append(
-                "ALTER TABLE \(store.table(entity.name)) ADD COLUMN \(reference)")
+            return [table, "ALTER TABLE \(store.table(entity.name)) ADD COLUMN \(reference)"]
         case .table:
-            statements.append(
-                "CREATE TABLE \(Self.children)(id TEXT PRIMARY KEY NOT NULL, \(reference), "
-                    + "text TEXT)")
+            let columns = "id TEXT PRIMARY KEY NOT NULL, \(reference), text TEXT"
+            return [table, "CREATE TABLE \(Self.children)(\(columns))"]
         }
+    }
+
+    private mutating func grow(_ store: SimulatedStore) throws {
+        let statements = statements(for: store)
         if random.chance(0.5) {
             _ = try Store.alter(store.path, running: statements.joined(separator: "; "))
         } else {
             for statement in statements { try store.database.run(statement) }
         }
         grown.insert(store.path)
-        if isNew || random.chance(0.3) { return try complete(store) }
+        if random.chance(0.3) { return try complete(store) }
         if isTable() { try Store.track(store.path, entities: .only([Self.children])) }
         try store.willCommit()
         try note(in: store)

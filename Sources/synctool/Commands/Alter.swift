@@ -1,5 +1,6 @@
 import ArgumentParser
 import SyncCore
+import SyncReplica
 import Varlink
 
 /// `synctool alter DB SQL`
@@ -60,7 +61,7 @@ struct Alter: FileCommand {
     /// A running daemon sees the new schema like any other writer's change.
     private func alter() throws -> [CaptureFinding] {
         do {
-            return try Store.alter(StorePath.absolute(path), running: sql)
+            return try Store.alterSynchronised(StorePath.absolute(path), running: sql)
         } catch var error as SyncError where error.hint == nil {
             error.hint = "Nothing was changed. Correct the statements and run the command again"
             throw error
