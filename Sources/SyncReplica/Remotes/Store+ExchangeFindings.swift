@@ -4,8 +4,9 @@ import SyncStorage
 import SyncValues
 
 extension Store {
-    /// What the last exchanges found, for `status`, and what stops the next one: replicas that differ, remotes that lack what
-    /// they had or could not be read, rows that the snapshot of one member alone leaves out.
+    /// What stops the next exchange, and what the last ones found, for `status`: replicas that
+    /// differ, remotes that lack what they had or could not be read, rows that the snapshot of one
+    /// member alone leaves out.
     /// - Throws: ``SyncError``: SQLite errors; `badData` for vectors that cannot be read.
     package func exchangeFindings() throws -> [String] {
         let excluded = try explaining("status") { try exclusion }

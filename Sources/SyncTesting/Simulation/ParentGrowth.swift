@@ -2,8 +2,9 @@ import SyncCore
 import SyncMerge
 
 /// A table that the replicas of a simulation begin to synchronise at different moments, and what
-/// refers to it before they do: a column of another table, or a new table. Until then they show such
-/// a reference as NULL, or hide the row where NULL is refused, and edit what else there is in it.
+/// refers to it before they do: a column of another table, or a new table. Until then they show
+/// such a reference as NULL, or hide the row where NULL is refused, and edit what else there is in
+/// it.
 struct ParentGrowth {
     /// What refers to the table.
     private enum Child {

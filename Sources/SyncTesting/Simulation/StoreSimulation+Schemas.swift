@@ -23,6 +23,9 @@ extension StoreSimulation {
 
 /// The schemas of each kind of schedules.
 extension StoreSimulation.Schedules {
+    /// Whether the tables and constraints of the schema stay as they are.
+    var isLasting: Bool { self == .loose || self == .orphaned }
+
     /// Draws a schema.
     func schema(_ random: inout SeededRandom) -> SimulatedSchema {
         switch self {

@@ -27,8 +27,7 @@ import SyncReplica
 /// - what was written while triggers were missing, or before a new column was recorded, is neither
 ///   lost nor set back.
 package struct StoreSimulation {
-    /// Whether replicas check themselves after each step, and refuse a commit for which the rules
-    /// find no facts. In use they do neither.
+    /// Whether replicas check themselves after each step, and refuse a commit without facts.
     @TaskLocal package static var isVerifying = true
 
     /// Whether the rules of the fast lane are applied to each slice of a batch, and checked.
@@ -116,14 +115,14 @@ package struct StoreSimulation {
 
     private init(seed: UInt64, steps: Int?, _ schedules: Schedules, _ folder: String) {
         var random = SeededRandom(seed: seed &+ 0x5_0000_0000)
-        let isPlain = [.plain, .simple, .crowded, .loose, .orphaned].contains(schedules)
+        let keepsConstraints = schedules.isLasting || [.plain, .simple].contains(schedules)
+        let isPlain = keepsConstraints || schedules == .crowded
         schema = schedules.schema(&random)
         self.schedules = schedules
         self.folder = folder
         let count = random.pick([2, 2, 2, 3, 3, 4, 5, 8])
         self.steps = steps ?? random.pick([6, 8, 10, 12] + (count > 2 ? [16, 24] : []))
         skews = (0..<count).map { _ in random.pick([0, 0, 0, -50, 50, 1000, 157_680_000_000]) }
-        let keepsConstraints = [.plain, .simple, .loose, .orphaned].contains(schedules)
         duelEvery = random.pick(keepsConstraints ? [0, 0, 5] : [0, 2, 3, 5])
         let entities = schema.merge.entities
         let busy = entities.indices.filter { !entities[$0].references.isEmpty }
@@ -160,8 +159,7 @@ package struct StoreSimulation {
                     .union(tightening == nil ? [] : ConstraintTightening.columns),
                 wanted: (SchemaGrowth.column, table?.name))
         // Nothing happens to most such schemas.
-        let isQuiet =
-            schedules == .simple && seed % 4 != 0 || schedules == .loose || schedules == .orphaned
+        let isQuiet = schedules.isLasting || schedules == .simple && seed % 4 != 0
         if isQuiet || schedules == .migrating {
             (growth, table, migration, loosening) = (nil, nil, nil, nil)
             (tightening, renaming) = (nil, nil)
@@ -285,9 +283,9 @@ package struct StoreSimulation {
         try noting { try $0.tightening?.step($0.stores) }
         try renaming?.step(stores)
         try migrations?.step(stores)
-        if migrations != nil, random.chance(0.1) { try checkCloneInBetween() }
         try parents?.step(stores)
-        if table != nil || parents != nil, random.chance(0.1) { try checkCloneInBetween() }
+        let isGrowing = migrations != nil || table != nil || parents != nil
+        if isGrowing, random.chance(0.1) { try checkCloneInBetween() }
         try migrateSometimes()
         try collectSometimes()
         tally.purged += try purges?.step(stores) ?? 0
