@@ -26,7 +26,8 @@ struct Simulate: AsyncParsableCommand {
         help: """
             Of files: ordinary; plain, as most stores are; crowded: plain, with more conflicts; \
             simple: as most programs are, with large commits; migrating: schemas change at once; \
-            loose: writers refer to rows that are not there.
+            loose: writers refer to rows that are not there; orphaned: some replicas do not \
+            synchronise a table yet that others refer to.
             """)
     var schedules = StoreSimulation.Schedules.ordinary
 

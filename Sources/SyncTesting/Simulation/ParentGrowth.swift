@@ -19,6 +19,8 @@ struct ParentGrowth {
     private static let column = "gr"
 
     private let child: Child
+    /// Whether nobody writes NULL or deletes what is referred to: each row keeps a reference then.
+    private let keepsReferences: Bool
     private let hasPrivateKey: Bool
     private let action: MergeEntity.Reference.Action
     private var random: SeededRandom
@@ -30,9 +32,10 @@ struct ParentGrowth {
     /// Draws the tables.
     init(_ schema: SimulatedSchema, seed: UInt64) {
         var random = SeededRandom(seed: seed &+ 0x1D_0000_0000)
-        let isRequired = random.chance(0.6)
+        keepsReferences = random.chance(0.4)
+        let isRequired = random.chance(0.6) && !keepsReferences
         child =
-            random.chance(0.5)
+            random.chance(0.5) && !keepsReferences
             ? .column(random.pick(schema.merge.entities)) : .table(isRequired: isRequired)
         hasPrivateKey = random.chance(0.5)
         action = random.pick([.cascade, .restrict, .setNull])
@@ -56,16 +59,16 @@ struct ParentGrowth {
 
     // MARK: Steps
 
-    /// Gives one of the replicas the tables, has it synchronise the referred one, or writes.
+    /// Gives some of the replicas the tables, has them synchronise the referred one, or writes.
     mutating func step(_ stores: [SimulatedStore]) throws {
-        guard random.chance(0.6) else { return }
-        let store = random.pick(stores)
+        for _ in 0..<3 { try act(random.pick(stores)) }
+    }
+
+    private mutating func act(_ store: SimulatedStore) throws {
         guard grown.contains(store.path) else {
             return grown.isEmpty || random.chance(0.5) ? try grow(store) : ()
         }
-        if !whole.contains(store.path), whole.isEmpty || random.chance(0.15) {
-            return try complete(store)
-        }
+        if !whole.contains(store.path), random.chance(0.06) { return try complete(store) }
         try store.database.run("BEGIN IMMEDIATE")
         for _ in 0..<random.pick([1, 1, 2]) { try write(store) }
         try store.willCommit()
@@ -122,7 +125,7 @@ struct ParentGrowth {
             for statement in statements { try store.database.run(statement) }
         }
         grown.insert(store.path)
-        if random.chance(0.3) { return try complete(store) }
+        if whole.isEmpty || random.chance(0.2) { return try complete(store) }
         if isTable() { try Store.track(store.path, entities: .only([Self.children])) }
         try store.willCommit()
         try note(in: store)
@@ -150,10 +153,10 @@ struct ParentGrowth {
         let database = store.database
         let parents =
             isWhole ? try database.run("SELECT id FROM \(Self.parent) ORDER BY id") ?? [] : []
-        if isWhole, parents.isEmpty || random.chance(0.4) {
+        if isWhole, parents.isEmpty || random.chance(0.3) {
             let key = parents.isEmpty ? nil : random.pick(parents)
             switch random.below(key == nil ? 1 : 4) {
-            case 2:
+            case 2 where !keepsReferences:
                 try database.run("DELETE FROM \(Self.parent) WHERE id = ?", with: key ?? [])
             case 3:
                 try database.run(
@@ -165,19 +168,21 @@ struct ParentGrowth {
             }
             return
         }
-        let target = parents.isEmpty || random.chance(0.1) ? [.null] : random.pick(parents)
+        let isNull = parents.isEmpty || !keepsReferences && random.chance(0.1)
+        let target = isNull ? [.null] : random.pick(parents)
         switch child {
         case .column(let entity):
-            guard isWhole else { return }
             let keys = entity.key.map { store.columns(of: entity.name)[$0] }
             let list = keys.joined(separator: ", ")
             let table = store.table(entity.name)
             let rows = try database.run("SELECT \(list) FROM \(table) ORDER BY \(list) LIMIT 3")
             guard let rows, !rows.isEmpty else { return }
+            // What a plain schema has in each table: a text beside the reference.
+            let isReference = isWhole && random.chance(0.7)
             try database.run(
-                "UPDATE \(table) SET \(Self.column) = ? WHERE "
+                "UPDATE \(table) SET \(isReference ? Self.column : "d") = ? WHERE "
                     + keys.map { "\($0) IS ?" }.joined(separator: " AND "),
-                with: target + random.pick(rows))
+                with: (isReference ? target : [text]) + random.pick(rows))
         case .table:
             let rows =
                 try database.run("SELECT id FROM \(Self.children) ORDER BY id LIMIT 3") ?? []
@@ -194,6 +199,7 @@ struct ParentGrowth {
                 try database.run(
                     "DELETE FROM \(Self.children) WHERE id = ?", with: random.pick(rows))
             default:
+                if keepsReferences && isNull { return }
                 try database.run(
                     "INSERT OR IGNORE INTO \(Self.children)(id, \(Self.column), text) "
                         + "VALUES (?, ?, ?)",
@@ -239,6 +245,9 @@ struct ParentGrowth {
             for row in rows ?? [] {
                 guard let uid = names[[row[0]]] else {
                     throw SimulationFailure("a row of \(Self.children) has no identity")
+                }
+                if keepsReferences, row[1] == .null {
+                    throw SimulationFailure("\(store.path) lost the reference of \(row[0])")
                 }
                 values[uid] = [row[0], try named(row[1]), row[2]]
             }

@@ -283,7 +283,7 @@ package struct StoreSimulation {
         try noting { try $0.tightening?.step($0.stores) }
         try renaming?.step(stores)
         try migrations?.step(stores)
-        try parents?.step(stores)
+        try noting { try $0.parents?.step($0.stores) }
         let isGrowing = migrations != nil || table != nil || parents != nil
         if isGrowing, random.chance(0.1) { try checkCloneInBetween() }
         try migrateSometimes()
@@ -315,9 +315,9 @@ package struct StoreSimulation {
         try store.checkConstraints()
     }
 
-    /// Notes what migrations write.
+    /// Notes what migrations write, and what a cascade removes.
     private mutating func noting(_ migrate: (inout StoreSimulation) throws -> Void) throws {
-        guard tightening != nil else { return }
+        guard tightening != nil || parents != nil else { return }
         let before = try stores.map { texts(try $0.read()) }
         try migrate(&self)
         for (store, before) in zip(stores, before) {
