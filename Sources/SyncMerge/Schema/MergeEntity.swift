@@ -52,7 +52,7 @@ package struct MergeEntity: Sendable {
     private let bounded: [Int]
     /// The columns that are in no foreign key, and for which NULL may be refused. Where another
     /// replica has a foreign key, they hold a reference that may lead to nothing here.
-    package let undeclared: [Int]
+    package let requiredOutsideReferences: [Int]
     /// For each claim, how the later of two rows is shown, by preference; none: it cannot be
     /// changed, the rows become one.
     package let loserRenames: [[LoserRename]]
@@ -89,7 +89,7 @@ package struct MergeEntity: Sendable {
         }
         let declared = Set(references.flatMap(\.columns))
         let needed = Set(key + checks.flatMap(\.columns))
-        undeclared = columns.indices.filter { column in
+        requiredOutsideReferences = columns.indices.filter { column in
             !declared.contains(column)
                 && (columns[column].isRequired || needed.contains(column))
         }

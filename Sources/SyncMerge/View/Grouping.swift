@@ -144,7 +144,7 @@ extension Grouping {
             guard let position = position(of: uid) else { continue }
             let entity = state.schema.entities[groups[position].entity]
             let row = row(at: position, of: entity)
-            if entity.undeclared.contains(where: { row[$0].target != nil }) {
+            if entity.requiredOutsideReferences.contains(where: { row[$0].target != nil }) {
                 isWithheld[position] = true
             }
         }

@@ -169,8 +169,8 @@ final class RegionLoader {
     private func isWithheld(_ object: StoredObject, uid: ObjectUID) throws -> Bool {
         guard object.state == .unresolved, object.key == nil else { return false }
         let entity = schema.merge.entities[object.record.entity]
-        if entity.undeclared.isEmpty { return false }
-        return try !entity.targets(of: entity.undeclared, in: object.record).isEmpty
+        let columns = entity.requiredOutsideReferences
+        return try !entity.targets(of: columns, in: object.record).isEmpty
             && storage.conflicts.isHidden(uid)
     }
 

@@ -71,8 +71,8 @@ struct RegionUpdate {
         var image = try storage.draft(of: view, in: loader.region, hints: hints)
         var rounds = 0
         while try loader.loadMissing(for: state, view: view, image: image)
-            || hasReplacedLooseNumbers(by: renumbering, in: image, of: view, loader)
             || Self.withhold(image.unfit, of: view, in: loader.region, &withheld)
+            || hasReplacedLooseNumbers(by: renumbering, in: image, of: view, loader)
         {
             rounds += 1
             if rounds == Self.roundsMax { loader = try RegionLoader.everything(in: storage) }

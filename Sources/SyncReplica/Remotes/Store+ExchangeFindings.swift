@@ -4,16 +4,12 @@ import SyncStorage
 import SyncValues
 
 extension Store {
-    /// What stops the next exchange, and what the last ones found, for `status`: replicas that
-    /// differ, remotes that lack what they had or could not be read, rows that the snapshot of one
-    /// member alone leaves out.
+    /// What the last exchanges found, for `status`: replicas that differ, remotes that lack what
+    /// they had or could not be read, rows that the snapshot of one member alone leaves out.
     /// - Throws: ``SyncError``: SQLite errors; `badData` for vectors that cannot be read.
     package func exchangeFindings() throws -> [String] {
         let excluded = try explaining("status") { try exclusion }
         return try [remade().map { "\($0.reason). \(RemadeStore.hint)" }].compactMap(\.self)
-            + [Self.obstacle(inTablesOf: path)].compactMap {
-                $0.map { "nothing is synchronised: \($0.reason). \($0.hint ?? "")" }
-            }
             + [excluded].compactMap { $0.map { "\($0.reason). \($0.hint ?? "")" } }
             + comparisons().compactMap(\.problem)
             + explaining("status") {

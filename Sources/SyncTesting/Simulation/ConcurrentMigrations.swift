@@ -486,11 +486,7 @@ struct ConcurrentMigrations {
     private mutating func commit(
         _ store: SimulatedStore, _ write: (inout ConcurrentMigrations) throws -> Void
     ) throws {
-        try store.database.run("BEGIN IMMEDIATE")
-        try write(&self)
-        try store.willCommit()
-        try store.database.run("COMMIT")
-        try store.remember()
+        try store.commit { try write(&self) }
     }
 
     private mutating func text() -> Value {

@@ -42,7 +42,7 @@ struct ParentGrowth {
         self.random = random
     }
 
-    private func isTable() -> Bool {
+    private var isTable: Bool {
         if case .table = child { true } else { false }
     }
 
@@ -69,11 +69,9 @@ struct ParentGrowth {
             return grown.isEmpty || random.chance(0.5) ? try grow(store) : ()
         }
         if !whole.contains(store.path), random.chance(0.06) { return try complete(store) }
-        try store.database.run("BEGIN IMMEDIATE")
-        for _ in 0..<random.pick([1, 1, 2]) { try write(store) }
-        try store.willCommit()
-        if try store.database.run("COMMIT") == nil { try store.database.run("ROLLBACK") }
-        try store.remember()
+        try store.commit {
+            for _ in 0..<random.pick([1, 1, 2]) { try write(store) }
+        }
     }
 
     /// Every replica synchronises the tables from now on.
@@ -126,13 +124,13 @@ struct ParentGrowth {
         }
         grown.insert(store.path)
         if whole.isEmpty || random.chance(0.2) { return try complete(store) }
-        if isTable() { try Store.track(store.path, entities: .only([Self.children])) }
+        if isTable { try Store.track(store.path, entities: .only([Self.children])) }
         try store.willCommit()
         try note(in: store)
     }
 
     private mutating func complete(_ store: SimulatedStore) throws {
-        let tables = [Self.parent] + (isTable() ? [Self.children] : [])
+        let tables = [Self.parent] + (isTable ? [Self.children] : [])
         try Store.track(store.path, entities: .only(tables))
         try store.willCommit()
         whole.insert(store.path)

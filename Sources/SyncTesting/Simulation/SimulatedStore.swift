@@ -226,6 +226,15 @@ final class SimulatedStore: SimulatedTables {
             with: [.real(day), .real(day)])
     }
 
+    /// Runs a transaction of another program.
+    func commit(_ write: () throws -> Void) throws {
+        try database.run("BEGIN IMMEDIATE")
+        try write()
+        try willCommit()
+        if try database.run("COMMIT") == nil { try database.run("ROLLBACK") }
+        try remember()
+    }
+
     /// Purges history without recording anything first, as the daemon and synctool do not.
     /// - Parameter bytes: what may stay; nil: as far as possible.
     /// - Returns: how many transactions went.

@@ -27,7 +27,7 @@ import SyncReplica
 /// - what was written while triggers were missing, or before a new column was recorded, is neither
 ///   lost nor set back.
 package struct StoreSimulation {
-    /// Whether replicas check themselves after each step, and refuse a commit without facts.
+    /// Whether replicas check themselves, and refuse a commit without facts: in use, neither.
     @TaskLocal package static var isVerifying = true
 
     /// Whether the rules of the fast lane are applied to each slice of a batch, and checked.

@@ -51,11 +51,9 @@ struct TableGrowth {
             if grown.isEmpty || random.chance(0.3) { try grow(store) }
             return
         }
-        try store.database.run("BEGIN IMMEDIATE")
-        for _ in 0..<random.pick([1, 1, 2]) { try write(store) }
-        try store.willCommit()
-        if try store.database.run("COMMIT") == nil { try store.database.run("ROLLBACK") }
-        try store.remember()
+        try store.commit {
+            for _ in 0..<random.pick([1, 1, 2]) { try write(store) }
+        }
     }
 
     /// Every replica has the table from now on.

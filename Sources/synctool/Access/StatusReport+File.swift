@@ -18,6 +18,7 @@ extension StatusReport {
         waiting = read("changes that wait", []) { try StoreReplica.waiting(path) }
         unrecorded = read("tables that are not recorded", []) { try Store.unrecordedTables(path) }
         conflicts = read("open conflicts", 0) { try Store.openConflictCount(path) }
+        obstacle = read("the keys of the tables", nil) { try Store.obstacle(inTablesOf: path) }
         replicas = read("what other replicas lack", []) { try Store.peerLags(path) }.map { lag in
             ReplicaLag(
                 replica: lag.replica, name: names[lag.replica], behind: lag.behind,

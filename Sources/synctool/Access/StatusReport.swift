@@ -28,10 +28,19 @@ struct StatusReport: Sendable {
     var unrecorded: [UnrecordedTable] = []
     /// Changes that the tables have no place for, read from the file.
     var waiting: [WaitingChanges] = []
+    /// Why the tables stop each exchange, read from the file.
+    var obstacle: SyncError?
     /// What could not be read from the file, and is not among the above: as sentences.
     var unread: [String] = []
 
     var store: StoreSummary { report.store }
+
+    /// What is wrong.
+    var findings: [String] {
+        guard let obstacle else { return report.findings }
+        let text = "nothing is synchronised: \(obstacle.reason). \(obstacle.hint ?? "")"
+        return report.findings + [text]
+    }
 
     /// The reply of the method `Status`, and `daemon`: whether the daemon sent it.
     var json: JSONObject {
@@ -41,6 +50,7 @@ struct StatusReport: Sendable {
         object["conflicts"] = .integer(conflicts)
         object["replicas"] = .array(replicas.map { .object($0.jsonObject) })
         object["hiddenRows"] = .integer(Int64(hiddenRows))
+        object["findings"] = .array(findings.map { .string($0) })
         if !unread.isEmpty { object["unread"] = .array(unread.map { .string($0) }) }
         let failed = exchanges.filter { $0.value.failingSince != nil }
         if !failed.isEmpty {

@@ -65,7 +65,7 @@ enum StatusText {
         for line in status.unread {
             lines.append("  " + Terminal.output.styled("not read: " + line, as: .changed))
         }
-        for finding in report.findings {
+        for finding in status.findings {
             let problem = "problem: \(Printable.text(finding))"
             lines.append("  " + Terminal.output.styled(problem, as: .changed))
         }
