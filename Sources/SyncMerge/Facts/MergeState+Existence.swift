@@ -85,12 +85,14 @@ extension MergeState {
             }
     }
 
-    /// Whether a version may be the default of a column that was added after its row was deleted.
+    /// Whether a version may be the default of a column that was added after its row was deleted,
+    /// or after its insert was overwritten: such a one is in no conflict.
     package func isAttributedDefault(_ id: VersionID) -> Bool {
         guard let record = objects[id.object], record.cells.indices.contains(id.cell),
             let version = record.cells[id.cell].first(where: { $0.dot == id.dot })
         else { return false }
         return isAttributedDefault(version, cell: id.cell, of: record)
+            || isDefaultOfFormerInsert(version, cell: id.cell, of: record)
     }
 
     /// Whether a delete that had seen the version ended it. One transaction may delete an

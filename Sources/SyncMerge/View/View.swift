@@ -28,8 +28,8 @@ package struct View: Sendable {
     package private(set) var shownAs: [ObjectUID: ObjectUID] = [:]
     /// Identities that are shown although deleted.
     package private(set) var revived: Set<ObjectUID> = []
-    /// Living identities that a constraint keeps out of the tables: rules 4 to 6 hide them, or what
-    /// they require. They are shown as soon as there is room for them.
+    /// Living identities that rules 3 to 6 keep out of the tables. They are shown as soon as there
+    /// is room for them, or what they refer to is there.
     package private(set) var heldBack: Set<ObjectUID> = []
     /// Rows that a clash of claims united or changed, as they were before: a row of the store that
     /// claims the same value would have been part of the clash.
@@ -61,7 +61,7 @@ package struct View: Sendable {
                 hidden = unification.outranked
                 if hidden.isEmpty { hidden = unification.refused }
                 if hidden.isEmpty {
-                    heldBack = Self.heldBack(grouping, forced: forced)
+                    heldBack = Self.heldBack(grouping, isShown: survivors.isShown)
                     setRows(unification, survivors: survivors, grouping: grouping, state: state)
                     setNumbers(in: state)
                     findConflicts(in: state)
@@ -72,16 +72,13 @@ package struct View: Sendable {
         }
     }
 
-    private static func heldBack(_ grouping: Grouping, forced: [Bool]) -> Set<ObjectUID> {
-        guard forced.contains(true) else { return [] }
-        let groups = grouping.groups
-        let isOut = Survivors.missingTarget(groups, forced: forced)
-        let isIncomplete = Survivors.missingTarget(
-            groups, forced: Array(repeating: false, count: groups.count))
-        let held = groups.indices.filter {
-            groups[$0].isAlive && isOut[$0] && !isIncomplete[$0]
+    private static func heldBack(_ grouping: Grouping, isShown: [Bool]) -> Set<ObjectUID> {
+        var held: Set<ObjectUID> = []
+        for (group, isShown) in zip(grouping.groups, isShown)
+        where !isShown && group.isAlive && group.isComplete {
+            held.formUnion(group.members)
         }
-        return Set(held.flatMap { groups[$0].members })
+        return held
     }
 
     private mutating func setRows(

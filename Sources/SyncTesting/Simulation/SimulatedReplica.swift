@@ -99,6 +99,7 @@ package final class SimulatedReplica: SimulatedTables {
         ) { ObjectUID(high: generator.next(), low: generator.next()) }
         random = generator
         try checkNothingIsDropped(recorded)
+        try checkNothingUnseenIsDeleted(recorded)
         numbers.adopt(recorded, schema: schema.merge)
         state = recorded.state
         committed = after
@@ -151,6 +152,16 @@ package final class SimulatedReplica: SimulatedTables {
             && !state.isAttributedDefault(fact)
         {
             throw SimulationFailure("a write dropped a value that was neither shown nor logged")
+        }
+    }
+
+    /// Who commits deletes rows of the tables, and no object that these do not show.
+    private func checkNothingUnseenIsDeleted(_ recorded: RecordedCommit) throws {
+        for case .life(let uid, _, let life) in recorded.facts
+        where life.kind == .deleted && view.shownAs[uid] == nil
+            && state.objects[uid].map({ state.isAlive($0) }) ?? false
+        {
+            throw SimulationFailure("a commit deletes an object that its writer did not see")
         }
     }
 

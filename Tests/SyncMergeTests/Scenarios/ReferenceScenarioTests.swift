@@ -37,6 +37,19 @@ struct ReferenceScenarioTests {
         #expect(replicas[0].hasLogged([.value("y")]))
     }
 
+    @Test("a child that CASCADE keeps out comes back with its parent, whoever inserts it")
+    func cascade_insertOfParentAgain() throws {
+        let replicas = try Stage.parentAndChild(.cascade)
+        let (a, b) = (replicas[0], replicas[1])
+        try deleteAgainstNewChild(replicas)
+        #expect(a.view.heldBack.count == 1)
+        try a.transact("INSERT INTO P VALUES('p','again')")
+        #expect(try a.query("SELECT k, f FROM C") == [["c", "p"]])
+        try SimulatedReplica.sync(a, b)
+        #expect(try b.query("SELECT k, f FROM C") == [["c", "p"]])
+        #expect(a.log.isEmpty && b.log.isEmpty)
+    }
+
     @Test("CASCADE under editWins brings the parent back")
     func cascade_editWins_deleteOfParentAgainstNewChild() throws {
         let replicas = try Stage.parentAndChild(.cascade, childPolicy: .editWins)
