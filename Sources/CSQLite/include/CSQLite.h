@@ -5,6 +5,7 @@
 #define SQLITE_ENABLE_PREUPDATE_HOOK 1
 #define SQLITE_ENABLE_SESSION 1
 #include <sqlite3.h>
+#include <stddef.h>
 #include <stdint.h>
 
 // Keeps statement journals in memory up to `bytes` (SQLITE_CONFIG_STMTJRNL_SPILL). Has an effect only
@@ -68,5 +69,39 @@ int syncd_sqlite_descriptor(sqlite3 *connection);
 // The same of the file that the connection writes ahead: its -wal, or in a rollback mode its -journal during a
 // transaction; -1 where neither is open.
 int syncd_sqlite_log_descriptor(sqlite3 *connection);
+
+// Rows in memory that a statement reads as a table: `INSERT INTO t SELECT c1, c2 FROM syncd_rows_2` writes them all, and
+// costs a fraction of as many statements with parameters. They are read in the order in which they were added, as the
+// outer loop of a join. The table is there for the statements of a program alone, not for triggers and views.
+typedef struct syncd_rows syncd_rows;
+
+// Makes the tables syncd_rows_WIDTH, of the columns c1 to cWIDTH without types, known to a connection. May be called
+// again. Returns SQLITE_OK or an error.
+int syncd_rows_register(sqlite3 *connection, int width);
+
+// NULL where memory is missing.
+syncd_rows *syncd_rows_make(int width);
+void syncd_rows_free(syncd_rows *rows);
+
+// Adds a row of NULLs. Returns SQLITE_OK or SQLITE_NOMEM.
+int syncd_rows_add(syncd_rows *rows);
+
+// Columns of the newest row; they count from 0. Bytes are copied.
+void syncd_rows_set_null(syncd_rows *rows, int column);
+void syncd_rows_set_integer(syncd_rows *rows, int column, int64_t value);
+void syncd_rows_set_real(syncd_rows *rows, int column, double value);
+int syncd_rows_set_bytes(syncd_rows *rows, int column, int is_text, const void *bytes, int count);
+
+// Forgets the newest row; the memory of its bytes is used again when all are forgotten.
+void syncd_rows_remove_newest(syncd_rows *rows);
+
+// Forgets the rows, and frees what is much.
+void syncd_rows_clear(syncd_rows *rows);
+
+// The bytes that the rows take.
+size_t syncd_rows_memory(const syncd_rows *rows);
+
+// sqlite3_step() of a statement that reads these rows.
+int syncd_rows_step(sqlite3_stmt *statement, const syncd_rows *rows);
 
 #endif

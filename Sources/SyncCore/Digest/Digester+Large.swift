@@ -38,9 +38,9 @@ extension Digester {
         let isWritten = try commit(after: digested, upTo: header.number) {
             guard try continues(digest.attempt, isBegun: digest.isBegun, after: digested)
             else { return false }
-            for change in digest.slice { try writer.write(change) }
+            try writer.write(digest.slice)
             guard digest.isRead else { return true }
-            if digest.isBegun { try writer.write(header: header) }
+            if digest.isBegun { try writer.write(headers: CollectionOfOne(header)) }
             try continuity.setDigested(header.number)
             return true
         }

@@ -158,10 +158,7 @@ final class Digester {
         guard end > digested else { return true }
         return try commit(after: digested, upTo: end) {
             try dropUnfinished.run(.integer(digested))
-            for transaction in transactions {
-                for change in transaction.changes { try writer.write(change) }
-                try writer.write(header: transaction)
-            }
+            try writer.write(transactions)
             try continuity.setDigested(end)
             return true
         }
@@ -179,9 +176,9 @@ final class Digester {
                 guard try continues(attempt, isBegun: isBegun, after: digested) else {
                     return false
                 }
-                for change in slice { try writer.write(change) }
+                try writer.write(slice)
                 guard isLast else { return true }
-                try writer.write(header: large)
+                try writer.write(headers: CollectionOfOne(large))
                 try continuity.setDigested(large.number)
                 return true
             }

@@ -7,48 +7,69 @@ import SyncValues
 /// Writing the same transaction again changes nothing: after a crash between two slices the digest
 /// starts over at the first transaction that is not whole.
 package final class HistoryWriter {
-    private let insertTransaction: Statement
-    private let insertChange: Statement
+    private let insertTransactions: RowStatement
+    private let insertChanges: RowStatement
     private let findWho: Statement
     private let insertWho: Statement
 
     /// - Throws: `refused` when the tables are missing.
     package init(_ connection: OpaquePointer) throws {
-        insertTransaction = try Statement(TransactionTable.insertSQL, on: connection)
-        insertChange = try Statement(ChangeTable.insertSQL, on: connection)
+        insertTransactions = try RowStatement(
+            width: 7, on: connection, TransactionTable.insertSQL(from:))
+        insertChanges = try RowStatement(width: 4, on: connection, ChangeTable.insertSQL(from:))
         findWho = try Statement(TransactionTable.findAuthorSQL, on: connection)
         insertWho = try Statement(TransactionTable.insertAuthorSQL, on: connection)
     }
 
-    /// Writes a change. No reader sees it before the header of its transaction is written.
+    /// Writes changes. No reader sees them before the header of their transaction is written.
     /// - Throws: the error of SQLite.
-    package func write(_ change: NetChange) throws {
-        insertChange.bind(change.seq, at: 1)
-        insertChange.bind(change.entity.id << 3 | Int64(change.kind.rawValue), at: 2)
-        insertChange.bind(NetChange.storedKey(change.key), at: 3)
-        insertChange.bind(change.packedData, at: 4)
-        try insertChange.run()
+    /// - Complexity: O(changes)
+    package func write(_ changes: some Sequence<NetChange>) throws {
+        insertChanges.removeRows()
+        try add(changes)
+        try insertChanges.run()
     }
 
-    /// Writes the header: from now on the transaction, with its changes, is part of history.
+    /// Writes transactions with their changes.
     /// - Throws: the error of SQLite.
-    package func write(header transaction: NetTransaction) throws {
-        insertTransaction.bind(transaction.number, at: 1)
-        insertTransaction.bind(transaction.first, at: 2)
-        insertTransaction.bind(transaction.time.milliseconds, at: 3)
-        if let who = transaction.who, let id = try whoID(who) {
-            insertTransaction.bind(id, at: 4)
-        } else {
-            insertTransaction.bindNull(4)
+    /// - Complexity: O(changes)
+    package func write(_ transactions: some Sequence<NetTransaction>) throws {
+        insertChanges.removeRows()
+        for transaction in transactions { try add(transaction.changes) }
+        try insertChanges.run()
+        try write(headers: transactions)
+    }
+
+    /// Writes headers: from now on the transactions, with their changes, are part of history.
+    /// - Throws: the error of SQLite.
+    package func write(headers transactions: some Sequence<NetTransaction>) throws {
+        insertTransactions.removeRows()
+        for transaction in transactions {
+            let who = try transaction.who.flatMap(whoID)
+            let row = insertTransactions
+            row.addRow()
+            row.bind(transaction.number, at: 1)
+            row.bind(transaction.first, at: 2)
+            row.bind(transaction.time.milliseconds, at: 3)
+            if let who { row.bind(who, at: 4) }
+            if let pid = transaction.who?.process?.pid { row.bind(pid, at: 5) }
+            row.bind(Int64(transaction.flags.rawValue), at: 6)
+            row.bind(transaction.origin?.packed, at: 7)
+            if row.isFull { try row.run() }
         }
-        if let pid = transaction.who?.process?.pid {
-            insertTransaction.bind(pid, at: 5)
-        } else {
-            insertTransaction.bindNull(5)
+        try insertTransactions.run()
+    }
+
+    private func add(_ changes: some Sequence<NetChange>) throws {
+        let row = insertChanges
+        for change in changes {
+            row.addRow()
+            row.bind(change.seq, at: 1)
+            row.bind(change.entity.id << 3 | Int64(change.kind.rawValue), at: 2)
+            row.bind(NetChange.storedKey(change.key), at: 3)
+            row.bind(change.packedData, at: 4)
+            if row.isFull { try row.run() }
         }
-        insertTransaction.bind(Int64(transaction.flags.rawValue), at: 6)
-        insertTransaction.bind(transaction.origin?.packed, at: 7)
-        try insertTransaction.run()
     }
 
     /// Looked up each time: a purge, maybe of another process, removes authors whose last

@@ -7,6 +7,8 @@ package struct LogDigest {
     private let assembler: TransactionAssembler
     /// Reads the large transactions, while the other one stands at their ends.
     private let reader: LogReader
+    /// So many are written at once.
+    private static let changesMax = 1000
 
     /// - Throws: `refused` when the log is missing.
     package init(_ connection: OpaquePointer, catalog: EntityCatalog) throws {
@@ -28,18 +30,32 @@ package struct LogDigest {
     package func write(
         after seq: Int64, in boundaries: [Boundary], to writer: HistoryWriter
     ) throws {
+        var small: [NetTransaction] = []
+        var changes = 0
         try assembler.forEach(after: seq, in: boundaries) { transaction in
-            var hasChanges = !transaction.changes.isEmpty
-            for change in transaction.changes { try writer.write(change) }
-            if transaction.unassembled != nil {
-                let large = LargeTransaction(transaction, from: reader)
-                while let slice = try large.nextSlice() {
-                    for change in slice { try writer.write(change) }
-                    hasChanges = hasChanges || !slice.isEmpty
-                }
+            if transaction.unassembled == nil {
+                if transaction.changes.isEmpty { return true }
+                small.append(transaction)
+                changes += transaction.changes.count
+                guard changes >= Self.changesMax else { return true }
             }
-            if hasChanges { try writer.write(header: transaction) }
+            try writer.write(small)
+            small = []
+            changes = 0
+            if transaction.unassembled != nil { try write(large: transaction, to: writer) }
             return true
         }
+        try writer.write(small)
+    }
+
+    private func write(large transaction: NetTransaction, to writer: HistoryWriter) throws {
+        var hasChanges = !transaction.changes.isEmpty
+        try writer.write(transaction.changes)
+        let large = LargeTransaction(transaction, from: reader)
+        while let slice = try large.nextSlice() {
+            try writer.write(slice)
+            hasChanges = hasChanges || !slice.isEmpty
+        }
+        if hasChanges { try writer.write(headers: CollectionOfOne(transaction)) }
     }
 }

@@ -10,8 +10,10 @@ package enum ChangeTable {
         "CREATE INDEX IF NOT EXISTS syncd_change_object ON syncd_change(key, op)",
     ]
 
-    static let insertSQL =
-        "INSERT OR REPLACE INTO syncd_change(seq, op, key, data) VALUES (?1, ?2, ?3, ?4)"
+    /// - Parameter rows: those of a `RowStatement`: seq, op, key, data.
+    static func insertSQL(from rows: String) -> String {
+        "INSERT OR REPLACE INTO syncd_change(seq, op, key, data) SELECT c1, c2, c3, c4 FROM \(rows)"
+    }
 
     /// The changes from ?1 on, after ?2, up to ?3.
     static let changesSQL = """

@@ -62,10 +62,14 @@ package enum TransactionTable {
 
     // MARK: Writing
 
-    static let insertSQL = """
-        INSERT OR REPLACE INTO syncd_transaction(number, first, time, who, pid, flags, origin)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+    /// - Parameter rows: those of a `RowStatement`: the columns in their order.
+    static func insertSQL(from rows: String) -> String {
         """
+        INSERT OR REPLACE INTO syncd_transaction(number, first, time, who, pid, flags, origin)
+        SELECT c1, c2, c3, c4, c5, c6, c7 FROM \(rows)
+        """
+    }
+
     static let findAuthorSQL =
         "SELECT id FROM syncd_who WHERE author IS ?1 AND context IS ?2 AND process IS ?3"
     static let insertAuthorSQL =

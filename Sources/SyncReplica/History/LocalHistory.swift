@@ -59,12 +59,9 @@ final class LocalHistory {
     /// Takes back the numbers after one: nothing that is kept was written with them.
     func release(after number: Int64) { last = number }
 
-    /// Writes a transaction; its changes have numbers from ``allocate(_:)``.
+    /// Writes transactions; their changes have numbers from ``allocate(_:)``.
     /// - Throws: SQLite errors.
-    func write(_ transaction: NetTransaction) throws {
-        for change in transaction.changes { try writer.write(change) }
-        try writer.write(header: transaction)
-    }
+    func write(_ transactions: [NetTransaction]) throws { try writer.write(transactions) }
 
     /// Stores the last number, so that it is not allocated again.
     /// - Throws: SQLite errors.

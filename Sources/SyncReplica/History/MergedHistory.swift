@@ -74,6 +74,7 @@ struct MergedHistory {
         var copy = self
         let entities = try copy.trackedEntities()
         let taken = lane?.objects ?? []
+        var merged: [NetTransaction] = []
         for transaction in transactions {
             let isOwn = transaction.header.dot.replica == replica
             guard let lane else {
@@ -81,7 +82,7 @@ struct MergedHistory {
                     copy.items(of: $0, isOwn: isOwn, in: differences)
                 }
                 let (numbers, changes) = copy.changes(of: items, entities)
-                try write(changes, numbers: numbers, of: transaction)
+                merged.append(copy.transaction(of: transaction, changes, numbers: numbers))
                 continue
             }
             var steps: [Step] = []
@@ -104,23 +105,25 @@ struct MergedHistory {
                 case .beside(let item): item.change(seq)
                 }
             }
-            try write(changes, numbers: numbers, of: transaction)
+            merged.append(copy.transaction(of: transaction, changes, numbers: numbers))
         }
         let rest = copy.remainder(of: differences)
-        guard !rest.isEmpty else { return }
-        let (numbers, changes) = copy.changes(of: rest, entities)
-        try history.write(
-            NetTransaction(
-                first: numbers.lowerBound, number: numbers.upperBound,
-                time: Timestamp(milliseconds: wall), who: nil, flags: .repair, changes: changes))
+        if !rest.isEmpty {
+            let (numbers, changes) = copy.changes(of: rest, entities)
+            merged.append(
+                NetTransaction(
+                    first: numbers.lowerBound, number: numbers.upperBound,
+                    time: Timestamp(milliseconds: wall), who: nil, flags: .repair,
+                    changes: changes))
+        }
+        try history.write(merged)
     }
 
-    /// Writes a merged transaction with what it changed here.
+    /// A merged transaction with what it changed here.
     /// - Parameter numbers: from ``LocalHistory/allocate(_:)``, one for each change.
-    /// - Throws: SQLite errors.
-    func write(
-        _ changes: [NetChange], numbers: ClosedRange<Int64>, of transaction: Batch.Transaction
-    ) throws {
+    func transaction(
+        of transaction: Batch.Transaction, _ changes: [NetChange], numbers: ClosedRange<Int64>
+    ) -> NetTransaction {
         let header = transaction.header
         let time = Timestamp(milliseconds: header.time.milliseconds)
         let process = transaction.pid.map {
@@ -131,13 +134,12 @@ struct MergedHistory {
             process: process)
         let flags = Transaction.Flags(rawValue: Int(truncatingIfNeeded: transaction.flags))
         let isLocal = header.dot.replica == replica
-        try history.write(
-            NetTransaction(
-                first: numbers.lowerBound, number: numbers.upperBound, time: time, who: who,
-                flags: isLocal ? flags : flags.union(.remote), changes: changes,
-                origin: isLocal
-                    ? nil
-                    : .init(replica: header.dot.replica, number: header.dot.number, time: time)))
+        return NetTransaction(
+            first: numbers.lowerBound, number: numbers.upperBound, time: time, who: who,
+            flags: isLocal ? flags : flags.union(.remote), changes: changes,
+            origin: isLocal
+                ? nil
+                : .init(replica: header.dot.replica, number: header.dot.number, time: time))
     }
 
     private func trackedEntities() throws -> [TrackedEntity?] {

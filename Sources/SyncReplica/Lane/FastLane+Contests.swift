@@ -136,11 +136,13 @@ extension FastLane {
     /// - Complexity: O(contested cells)
     func openConflicts() throws {
         guard !contests.isEmpty else { return }
+        storage.conflicts.forgetOpened()
         for arrival in arrivals.sorted(by: { $0.uid < $1.uid }) {
             for contest in contests[arrival.contests].sorted(by: { $0.cell < $1.cell }) {
                 try openConflicts(of: arrival, in: contest)
             }
         }
+        try storage.conflicts.storeOpened()
     }
 
     private func openConflicts(of arrival: Arrival, in contest: LaneContest) throws {
@@ -153,7 +155,7 @@ extension FastLane {
         let shown = contest.shown.map { stored[$0 - contest.kept.lowerBound] } ?? arriving
         for (dot, fields) in (stored + [arriving]).sorted(by: { $0.0 < $1.0 })
         where try dot != shown.0 && !RecordCoding.areEqual(fields, shown.1) {
-            try storage.conflicts.writeOpen(
+            try storage.conflicts.open(
                 .init(
                     id: VersionID(arrival.uid, cell: contest.cell, dot: dot),
                     entity: arrival.entity, reason: .lost, value: fields, key: arrival.shownKey,

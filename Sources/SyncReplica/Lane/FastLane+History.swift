@@ -114,11 +114,12 @@ extension FastLane {
             schema: storage.schema, history: storage.history,
             replica: transaction.identity.replica, wall: transaction.environment.wall(),
             before: { _ in nil }, after: { _ in nil })
-        for (entry, items) in zip(fresh, history.items) {
+        let transactions = zip(fresh, history.items).map { entry, items in
             let numbers = storage.history.allocate(items.count)
             let written = zip(items, numbers).compactMap { changes.change($0, seq: $1) }
-            try writer.write(written, numbers: numbers, of: entry)
+            return writer.transaction(of: entry, written, numbers: numbers)
         }
+        try storage.history.write(transactions)
     }
 
     /// What the lane has changed, for history.

@@ -17,10 +17,16 @@ extension FastLane {
         aliased =
             try storage.objects.hasAliases()
             ? Set(storage.objects.aliases().keys.flatMap { [$0.first, $0.second] }) : []
+        for arrival in arrivals {
+            lane.find.addRow()
+            lane.find.bind(arrival.uid, at: 1)
+        }
         var kept: [Arrival] = []
         kept.reserveCapacity(arrivals.count)
-        for var arrival in arrivals {
-            if let reason = try reason(against: &arrival, troubled: troubled) {
+        var next = arrivals.makeIterator()
+        try lane.find.forEachRow { row in
+            guard var arrival = next.next() else { return }
+            if let reason = try reason(against: &arrival, row, troubled: troubled) {
                 refuse(arrival.object, reason, entity: arrival.entity)
             } else {
                 kept.append(arrival)
@@ -29,8 +35,9 @@ extension FastLane {
         arrivals = kept
     }
 
+    /// - Parameter row: what is stored of it.
     private func reason(
-        against arrival: inout Arrival, troubled: Set<ObjectUID>
+        against arrival: inout Arrival, _ row: Statement, troubled: Set<ObjectUID>
     ) throws -> LaneReason? {
         if aliased.contains(arrival.uid) { return .alias }
         if !troubled.isEmpty {
@@ -41,23 +48,20 @@ extension FastLane {
             else { return .claim }
         }
         guard let entity = lane.entities[arrival.entity] else { return .entity }
-        let find = lane.find
-        find.bind(arrival.uid, at: 1)
-        defer { find.reset() }
-        guard try find.step() else {
+        guard !row.isNull(0) else {
             return arrival.isNew ? identify(&arrival, entity) : .incomplete
         }
-        guard !arrival.isNew, find.integer(1) == storage.shapes.number(of: arrival.entity),
-            find.integer(4) == StoredObject.State.plain.rawValue, !find.isNull(2)
+        guard !arrival.isNew, row.integer(1) == storage.shapes.number(of: arrival.entity),
+            row.integer(4) == StoredObject.State.plain.rawValue, !row.isNull(2)
         else { return .life }
-        arrival.id = find.integer(0)
+        arrival.id = row.integer(0)
         if entity.isPrivate {
-            arrival.number = find.integer(2)
+            arrival.number = row.integer(2)
         } else {
-            arrival.key = try StoredKey.key(from: find.value(2)) ?? []
+            arrival.key = try StoredKey.key(from: row.value(2)) ?? []
         }
         let start = records.count
-        let isRecord = find.withBlob(6) { bytes in
+        let isRecord = row.withBlob(6) { bytes in
             bytes.withMemoryRebound(to: UInt8.self) { records.append(contentsOf: $0) }
             return parsed.read(bytes, widths: widths[arrival.entity])
         }

@@ -4,24 +4,38 @@ import SyncValues
 
 /// The rows of the user's tables.
 extension FastLane {
+    /// How many rows are read at once: what is written of them is in memory.
+    private static let rowsMax = 500
+
     /// Writes the rows, and notes what that changes in those of known objects.
     /// - Returns: false where SQLite refuses a row.
     /// - Throws: SQLite errors.
     /// - Complexity: O(facts of the slice), a look-up for each object
     func writeRows() throws -> Bool {
         history.rows = Array(repeating: LaneHistory.Row(), count: arrivals.count)
-        for place in arrivals.indices {
-            guard let entity = lane.entities[arrivals[place].entity] else { return false }
-            let isWritten =
-                arrivals[place].isNew ? try insertRow(place, entity) : try updateRow(place, entity)
-            guard isWritten else { return false }
+        var inserts: [Int: RowStatement] = [:]
+        var updates: [LaneStorage.Cells: [Int]] = [:]
+        for (place, arrival) in arrivals.enumerated() {
+            guard let entity = lane.entities[arrival.entity] else { return false }
+            guard arrival.isNew else {
+                guard !arrival.shown.isEmpty else { continue }
+                let cells = LaneStorage.Cells(entity: arrival.entity, cells: arrival.shown)
+                updates[cells, default: []].append(place)
+                continue
+            }
+            let insert = try lane.insert(into: entity)
+            inserts[arrival.entity] = insert
+            try add(arrival, to: insert, entity)
+            guard try !insert.isFull || insert.runUnlessRefused() else { return false }
         }
-        return true
+        for (cells, places) in updates {
+            guard try updateRows(places, cells) else { return false }
+        }
+        return try inserts.values.allSatisfy { try $0.runUnlessRefused() }
     }
 
-    private func insertRow(_ place: Int, _ entity: LaneEntity) throws -> Bool {
-        let arrival = arrivals[place]
-        let insert = try lane.insert(into: entity)
+    private func add(_ arrival: Arrival, to insert: RowStatement, _ entity: LaneEntity) throws {
+        insert.addRow()
         // It may have nothing but its number.
         if entity.isPrivate { insert.bind(arrival.number, at: Int32(entity.key[0] + 1)) }
         for fact in order[arrival.facts] where fact.group >= 2 {
@@ -30,64 +44,115 @@ extension FastLane {
                 try bind(field(fact, position), to: insert, at: Int32(column + 1))
             }
         }
-        return try insert.runUnlessRefused() && insert.changes == 1
     }
 
     // MARK: Updates
 
     /// A column whose change only the stored row tells: SQLite may convert what is bound.
     private struct Uncertain {
+        let place: Int
         /// Its position among the columns that are read.
         let index: Int32
         let column: Int
         let former: Value
     }
 
-    private func updateRow(_ place: Int, _ entity: LaneEntity) throws -> Bool {
+    /// Rows of one table in which the same cells are written: read, compared, and written where
+    /// they differ.
+    private func updateRows(_ places: [Int], _ cells: LaneStorage.Cells) throws -> Bool {
+        guard let entity = lane.entities[cells.entity] else { return false }
+        let access = try lane.access(cells)
+        var rest = places[...]
+        while !rest.isEmpty {
+            let slice = rest.prefix(Self.rowsMax)
+            rest = rest.dropFirst(slice.count)
+            var uncertain: [Uncertain] = []
+            let isFound = try forEachRow(of: slice, access) { place, row in
+                try compare(row, place, entity, access, &uncertain)
+            }
+            guard isFound, try access.write.runUnlessRefused() else { return false }
+            guard !uncertain.isEmpty else { continue }
+            var index = 0
+            let isSame = try forEachRow(of: slice, access) { place, row in
+                while index < uncertain.count, uncertain[index].place == place {
+                    let item = uncertain[index]
+                    index += 1
+                    guard row.value(item.index) != item.former else { continue }
+                    history.rows[place].changed.insert(item.column)
+                    if keepsOldValues(cells.entity) {
+                        history.rows[place].old.append((item.column, item.former))
+                    }
+                }
+            }
+            guard isSame else { return false }
+        }
+        return true
+    }
+
+    /// Calls `body` with the row of each object, in their order.
+    /// - Returns: false where one of them has no row, or several.
+    private func forEachRow(
+        of places: ArraySlice<Int>, _ access: LaneStorage.CellAccess,
+        _ body: (_ place: Int, _ row: Statement) throws -> Void
+    ) throws -> Bool {
+        for place in places {
+            access.read.addRow()
+            bindKey(of: arrivals[place], to: access.read, after: 0)
+        }
+        var next = places.startIndex
+        var isWhole = true
+        try access.read.forEachRow { row in
+            isWhole =
+                isWhole && next < places.endIndex
+                && row.integer(0) == Int64(next - places.startIndex + 1)
+            guard isWhole else { return }
+            try body(places[next], row)
+            next += 1
+        }
+        return isWhole && next == places.endIndex
+    }
+
+    private func compare(
+        _ row: Statement, _ place: Int, _ entity: LaneEntity, _ access: LaneStorage.CellAccess,
+        _ uncertain: inout [Uncertain]
+    ) throws {
         let arrival = arrivals[place]
-        if arrival.shown.isEmpty { return true }
-        let access = try lane.access(arrival.shown, of: entity)
-        bindKey(of: arrival, to: access.read, after: 0)
-        guard try access.read.step() else { return false }
-        defer { access.read.reset() }
-        let keepsOldValues = tracked[arrival.entity]?.keepsOldValues ?? false
-        var row = LaneHistory.Row()
-        var uncertain: [Uncertain] = []
-        var index = Int32(0)
+        let keepsOldValues = keepsOldValues(arrival.entity)
+        var found = LaneHistory.Row()
+        let known = uncertain.count
+        access.write.addRow()
+        // The position of the key comes first.
+        var index = Int32(1)
         for cell in entity.cells.indices where arrival.shown.contains(cell) {
-            guard let fact = self.place(of: cell, arrival) else { return false }
+            guard let fact = self.place(of: cell, arrival) else { continue }
             for (position, column) in entity.cells[cell].columns.enumerated() {
                 let field = field(fact, position)
-                try bind(field, to: access.write, at: index + 1)
+                try bind(field, to: access.write, at: index)
                 let isSame = try isStored(
-                    field, in: access.read, index, affinity: entity.table.affinities[column])
+                    field, in: row, index, affinity: entity.table.affinities[column])
                 if isSame == nil {
                     uncertain.append(
-                        Uncertain(index: index, column: column, former: access.read.value(index)))
+                        Uncertain(
+                            place: place, index: index, column: column, former: row.value(index)))
                 } else if isSame == false {
-                    row.changed.insert(column)
-                    if keepsOldValues { row.old.append((column, access.read.value(index))) }
+                    found.changed.insert(column)
+                    if keepsOldValues { found.old.append((column, row.value(index))) }
                 }
                 index += 1
             }
         }
-        // An update of a table with an open reader saves its place.
-        access.read.reset()
-        guard !row.changed.isEmpty || !uncertain.isEmpty else { return true }
-        bindKey(of: arrival, to: access.write, after: access.columnCount)
-        guard try access.write.runUnlessRefused(), access.write.changes == 1 else { return false }
-        if !uncertain.isEmpty {
-            guard try access.read.step() else { return false }
-            for item in uncertain where access.read.value(item.index) != item.former {
-                row.changed.insert(item.column)
-                if keepsOldValues { row.old.append((item.column, item.former)) }
-            }
+        guard !found.changed.isEmpty || uncertain.count > known else {
+            return access.write.removeNewestRow()
         }
-        history.rows[place] = row
-        return true
+        bindKey(of: arrival, to: access.write, after: access.columnCount)
+        history.rows[place] = found
     }
 
-    private func bindKey(of arrival: Arrival, to statement: Statement, after count: Int) {
+    private func keepsOldValues(_ entity: Int) -> Bool {
+        tracked[entity]?.keepsOldValues ?? false
+    }
+
+    private func bindKey(of arrival: Arrival, to statement: RowStatement, after count: Int) {
         guard !arrival.key.isEmpty else {
             return statement.bind(arrival.number, at: Int32(count + 1))
         }
@@ -124,7 +189,7 @@ extension FastLane {
         }
     }
 
-    private func bind(_ field: FieldPlace, to statement: Statement, at index: Int32) throws {
+    private func bind(_ field: FieldPlace, to statement: RowStatement, at index: Int32) throws {
         let word = word(field)
         switch tag(field) {
         case .null: statement.bindNull(index)

@@ -12,7 +12,9 @@ extension FastLane {
         for entry in fresh { _ = try storage.replicas.number(of: entry.header.dot.replica) }
         try RawTransaction.execute("SAVEPOINT syncd_lane", on: storage.connection)
         var sums = [UInt128](repeating: 0, count: storage.schema.tables.count)
-        let isWritten = try writeRows() && writeObjects(&sums)
+        var isWritten = false
+        defer { if !isWritten { lane.removeRows() } }
+        isWritten = try writeRows() && writeObjects(&sums)
         if !isWritten {
             try RawTransaction.execute("ROLLBACK TO syncd_lane", on: storage.connection)
         }
@@ -51,7 +53,7 @@ extension FastLane {
             }
             guard try store(arrival, record.bytes, at: position) else { return false }
         }
-        return true
+        return try lane.insert.runUnlessRefused() && lane.update.runUnlessRefused()
     }
 
     private func store(
@@ -59,11 +61,13 @@ extension FastLane {
     ) throws -> Bool {
         try storage.marks.remove(from: CollectionOfOne(arrival.uid))
         guard arrival.isNew else {
+            lane.update.addRow()
             lane.update.bind(arrival.id, at: 1)
             lane.update.bind(position, at: 2)
             lane.update.bind(record, at: 3)
-            return try lane.update.runUnlessRefused()
+            return try !lane.update.isFull || lane.update.runUnlessRefused()
         }
+        lane.insert.addRow()
         lane.insert.bind(arrival.uid, at: 1)
         lane.insert.bind(storage.shapes.number(of: arrival.entity), at: 2)
         if arrival.key.isEmpty {
@@ -71,10 +75,9 @@ extension FastLane {
             lane.insert.bind(arrival.number, at: 4)
         } else {
             lane.insert.bind(StoredKey.value(of: arrival.key, as: .selfDescribing), at: 3)
-            lane.insert.bindNull(4)
         }
         lane.insert.bind(position, at: 5)
         lane.insert.bind(record, at: 6)
-        return try lane.insert.runUnlessRefused()
+        return try !lane.insert.isFull || lane.insert.runUnlessRefused()
     }
 }

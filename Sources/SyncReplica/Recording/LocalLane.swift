@@ -102,6 +102,7 @@ final class LocalLane {
         guard !storage.schema.merge.sharesNumbers else { throw LocalLaneReason.number }
         guard try !storage.objects.hasAliases() else { throw LocalLaneReason.alias }
         objects = try storage.stated()
+        objects.removeRows()
         writes = try LoggedWrites(
             recording, from: storage.unrecorded, entities: objects.entities, changesMax: windowMax)
         uids = IdentityList(count: writes.count)
@@ -148,6 +149,8 @@ final class LocalLane {
     private func storeWindows() throws {
         while true {
             for row in 0..<writes.count where !writes.isEarlier(row) { try store(row) }
+            // What follows finds the objects of this window.
+            guard try objects.store() else { throw LocalLaneReason.identity }
             for place in writes.places { try describe(place) }
             if writes.isLast { return }
             // One window at a time.
@@ -264,13 +267,17 @@ final class LocalLane {
         if entity.isPrivate, case .integer(let number) = key[0] {
             try storage.objects.takeNumber(number, entity: entity.position, for: uid)
         }
-        objects.insert.bind(uid, at: 1)
-        objects.insert.bind(storage.shapes.number(of: entity.position), at: 2)
-        objects.insert.bind(StoredKey.value(of: key, as: .selfDescribing), at: 3)
-        objects.insert.bind(entity.isPrivate ? key[0] : .null, at: 4)
-        objects.insert.bind(firstPosition + Int64(newest), at: 5)
-        objects.insert.bind(record.bytes, at: 6)
-        guard try objects.insert.runUnlessRefused() else { throw LocalLaneReason.identity }
+        let insert = objects.insert
+        insert.addRow()
+        insert.bind(uid, at: 1)
+        insert.bind(storage.shapes.number(of: entity.position), at: 2)
+        insert.bind(StoredKey.value(of: key, as: .selfDescribing), at: 3)
+        insert.bind(entity.isPrivate ? key[0] : .null, at: 4)
+        insert.bind(firstPosition + Int64(newest), at: 5)
+        insert.bind(record.bytes, at: 6)
+        guard try !insert.isFull || insert.runUnlessRefused() else {
+            throw LocalLaneReason.identity
+        }
         count += 1
     }
 
@@ -279,7 +286,8 @@ final class LocalLane {
     ///   - newest: the position of the newest transaction in it.
     ///   - statement: takes the id, the place in the merge order and the record.
     private func replaceRecord(
-        of uid: ObjectUID, _ entity: StatedEntity, id: Int64, newest: Int, by statement: Statement
+        of uid: ObjectUID, _ entity: StatedEntity, id: Int64, newest: Int,
+        by statement: RowStatement
     ) throws {
         if storage.totals.isKept(entity.position) {
             sums[entity.position] &-= try stored.withUnsafeBytes {
@@ -288,10 +296,11 @@ final class LocalLane {
             try addSum(of: uid, entity)
         }
         try storage.marks.remove(from: CollectionOfOne(uid))
+        statement.addRow()
         statement.bind(id, at: 1)
         statement.bind(firstPosition + Int64(newest), at: 2)
         statement.bind(record.bytes, at: 3)
-        try statement.run()
+        if statement.isFull { try statement.run() }
         count += 1
     }
 

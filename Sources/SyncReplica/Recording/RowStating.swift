@@ -43,6 +43,7 @@ final class RowStating {
         self.identities = identities
         self.storage = storage
         objects = try storage.stated()
+        objects.removeRows()
         replica = try storage.replicas.number(of: recording.last.dot.replica)
         item = LaneItem(storage)
         sums = Array(repeating: 0, count: storage.schema.tables.count)
@@ -51,6 +52,11 @@ final class RowStating {
             uniqueKeysWithValues: recording.headers.enumerated().map { place, header in
                 (header.dot.number, firstPosition + Int64(place))
             })
+    }
+
+    /// Stores what was put together: another object, or a look-up, may need it.
+    func store() throws {
+        guard try objects.store() else { throw StatementObstacle.sameIdentity }
     }
 
     /// Counts what was stored.
@@ -78,6 +84,7 @@ final class RowStating {
                     mayDivide: !component.isCircular)
             }
         }
+        try store()
         return leftOut
     }
 
@@ -178,10 +185,11 @@ final class RowStating {
         _ = compose(entity, older: parsed.lifeDot.number, date: date)
         sums[entity.position] &-= try hash(former, of: uid, entity)
         sums[entity.position] &+= try hash(record.bytes, of: uid, entity)
+        objects.update.addRow()
         objects.update.bind(id, at: 1)
         objects.update.bind(place, at: 2)
         objects.update.bind(record.bytes, at: 3)
-        try objects.update.run()
+        if objects.update.isFull { try objects.update.run() }
     }
 
     // MARK: As bytes
@@ -233,13 +241,14 @@ final class RowStating {
     ) throws {
         sums[entity.position] &+= try hash(record.bytes, of: uid, entity)
         let insert = objects.insert
+        insert.addRow()
         insert.bind(uid, at: 1)
         insert.bind(storage.shapes.number(of: entity.position), at: 2)
         insert.bind(StoredKey.value(of: key.values, as: .selfDescribing), at: 3)
         insert.bind(entity.isPrivate ? key.values[0] : .null, at: 4)
         insert.bind(place, at: 5)
         insert.bind(record.bytes, at: 6)
-        guard try insert.runUnlessRefused() else { throw StatementObstacle.sameIdentity }
+        if insert.isFull { try store() }
         count += 1
     }
 

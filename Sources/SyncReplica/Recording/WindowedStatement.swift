@@ -127,6 +127,8 @@ final class WindowedStatement {
             for row in 0..<window.count where !window.isEarlier(row) {
                 count += try store(row, of: window, rows) ? 1 : 0
             }
+            // What follows finds the objects of this window.
+            try rows.store()
             for place in window.places { try describe(place, of: window, identities) }
             if window.isLast { return count }
             start = window.end

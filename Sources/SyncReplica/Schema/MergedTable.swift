@@ -37,8 +37,6 @@ struct MergedTable: Sendable {
     let selectKey: String
     /// Inserts a row.
     let insert: String
-    /// Inserts a row, or fails, whatever the table's constraints declare for a conflict.
-    let insertOrFail: String
     /// Deletes the row of a key.
     let delete: String
     /// The greatest private number in use; with AUTOINCREMENT the greatest that ever was.
@@ -96,7 +94,6 @@ struct MergedTable: Sendable {
             "SELECT \(key.map { SQLName.quoted(columns[$0]) }.joined(separator: ", ")) "
             + "FROM \(quoted) WHERE \(matches)"
         insert = "INSERT INTO \(quoted)(\(list)) VALUES (\(marks))"
-        insertOrFail = "INSERT OR ABORT INTO \(quoted)(\(list)) VALUES (\(marks))"
         delete = "DELETE FROM \(quoted) WHERE \(matches)"
         leastFreeNumber = """
             SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM \(quoted) WHERE \(number) = ?1) THEN ?1
@@ -155,15 +152,43 @@ struct MergedTable: Sendable {
     }
 
     /// Writes some columns of the row of a key.
-    func update(_ columns: [Int]) -> String { "UPDATE " + assignment(to: columns) }
-
-    /// Writes some columns of the row of a key, or fails, whatever the table's constraints declare
-    /// for a conflict.
-    func updateOrFail(_ columns: [Int]) -> String { "UPDATE OR ABORT " + assignment(to: columns) }
-
-    private func assignment(to columns: [Int]) -> String {
+    func update(_ columns: [Int]) -> String {
         let assignments = columns.map { SQLName.quoted(self.columns[$0]) + " = ?" }
-        return "\(quoted) SET \(assignments.joined(separator: ", "))"
+        return "UPDATE \(quoted) SET \(assignments.joined(separator: ", "))"
             + " WHERE \(Self.matches(key, of: terms))"
+    }
+}
+
+/// The SQL for many rows at once, from those of a `RowStatement`.
+extension MergedTable {
+    /// Inserts rows of all columns, or fails, whatever the table's constraints declare for a
+    /// conflict.
+    func insert(from rows: String) -> String {
+        let values = columns.indices.map { "c\($0 + 1)" }.joined(separator: ", ")
+        return "INSERT OR FAIL INTO \(quoted)(\(list)) SELECT \(values) FROM \(rows)"
+    }
+
+    /// Reads some columns of the rows of keys, behind the position of the key, from 1.
+    func select(_ columns: [Int], from rows: String) -> String {
+        let values = columns.map { ", target." + SQLName.quoted(self.columns[$0]) }.joined()
+        return "SELECT source.rowid\(values) FROM \(rows) AS source"
+            + " CROSS JOIN \(quoted) AS target WHERE \(matches(after: 0))"
+    }
+
+    /// Writes some columns of the rows of keys, which follow them, or fails, whatever the table's
+    /// constraints declare for a conflict.
+    func update(_ columns: [Int], from rows: String) -> String {
+        let values = columns.enumerated().map { position, column in
+            "\(SQLName.quoted(self.columns[column])) = source.c\(position + 1)"
+        }
+        return "UPDATE OR FAIL \(quoted) AS target SET \(values.joined(separator: ", "))"
+            + " FROM \(rows) AS source WHERE \(matches(after: columns.count))"
+    }
+
+    /// The sign makes a value of what would be a column: it compares as a parameter does.
+    private func matches(after count: Int) -> String {
+        key.enumerated().map { position, column in
+            "target.\(terms[column]) IS +source.c\(count + position + 1)"
+        }.joined(separator: " AND ")
     }
 }

@@ -16,11 +16,11 @@ final class ConflictStorage {
     private let selectHidden: Statement
     private let countOpen: Statement
     private let insert: Statement
+    private let insertOpen: RowStatement
     private let close: Statement
     private let noteMet: Statement
-    private let insertMet: Statement
+    private let noteMetOfOpen: RowStatement
     private let noteClosed: Statement
-    private let insertNew: Statement
     private let insertClosed: Statement
     /// The names of the columns of cells, as JSON.
     private var columnNames: [Cell: String] = [:]
@@ -93,32 +93,41 @@ final class ConflictStorage {
         countOpen = try Statement(
             "SELECT count(*) FROM (SELECT 1 FROM syncd_conflict WHERE closed IS NULL LIMIT ?1)",
             on: connection)
-        insert = try Statement(
-            """
-            INSERT INTO syncd_conflict(\(Parameter.columns))
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+        let isKnown = """
             ON CONFLICT(uid, cell, replica, number) DO UPDATE SET reason = excluded.reason,
               value = excluded.value, key = coalesce(excluded.key, key),
               met_replica = excluded.met_replica, met_number = excluded.met_number,
               closed = NULL
-            """, on: connection)
-        insertNew = try Statement(
             """
-            INSERT OR IGNORE INTO syncd_conflict(\(Parameter.columns))
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+        insert = try Statement(
+            """
+            INSERT INTO syncd_conflict(\(Parameter.columns))
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) \(isKnown)
             """, on: connection)
+        insertOpen = try RowStatement(width: 12, on: connection) { rows in
+            """
+            INSERT INTO syncd_conflict(\(Parameter.columns))
+            SELECT c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12 FROM \(rows)
+            WHERE true \(isKnown)
+            """
+        }
         insertClosed = try Statement(
             """
             INSERT OR IGNORE INTO syncd_conflict(\(Parameter.columns), closed)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12)
             """, on: connection)
-        insertMet = try Statement(
-            "INSERT OR REPLACE INTO syncd_side(conflict, met) VALUES (?1, ?2)", on: connection)
         noteMet = try Statement(
             """
             INSERT OR REPLACE INTO syncd_side(conflict, met) SELECT id, ?5 FROM syncd_conflict
             WHERE uid = ?1 AND cell = ?2 AND replica = ?3 AND number = ?4
             """, on: connection)
+        noteMetOfOpen = try RowStatement(width: 5, on: connection) { rows in
+            """
+            INSERT OR REPLACE INTO syncd_side(conflict, met)
+            SELECT id, c5 FROM \(rows) CROSS JOIN syncd_conflict
+            WHERE uid = +c1 AND cell = +c2 AND replica = +c3 AND number = +c4
+            """
+        }
         noteClosed = try Statement(
             """
             INSERT INTO syncd_side(conflict, replica, number, closed) VALUES (?1, ?2, ?3, ?4)
@@ -338,22 +347,34 @@ final class ConflictStorage {
         }
     }
 
-    /// Opens a conflict of an object that has no open one.
+    /// Opens a conflict of an object that has no open one, with the next ``storeOpened()``.
     /// - Parameters:
     ///   - fields: what its row shows in the cell, as ``encoded(_:)`` makes them.
     ///   - number: the local transaction that is being written.
-    func writeOpen(
+    func open(
         _ entry: Entry, showing fields: [UInt8], schema: MergeSchema, number: Int64
     ) throws {
-        try write(entry, with: insertNew, schema: schema, number: number)
-        guard insertNew.changes == 1 else {
-            // It was open before, and is closed.
-            try write(entry, with: insert, schema: schema, number: number)
-            return try note(fields, instead: entry.id)
-        }
-        insertMet.bind(insertNew.insertedID, at: 1)
-        insertMet.bind(fields, at: 2)
-        try insertMet.run()
+        insertOpen.addRow()
+        try bind(entry, to: insertOpen, schema: schema, number: number)
+        noteMetOfOpen.addRow()
+        noteMetOfOpen.bind(entry.id.object, at: 1)
+        noteMetOfOpen.bind(Int64(entry.id.cell), at: 2)
+        noteMetOfOpen.bind(try replicas.number(of: entry.id.dot.replica), at: 3)
+        noteMetOfOpen.bind(entry.id.dot.number, at: 4)
+        noteMetOfOpen.bind(fields, at: 5)
+        if insertOpen.isFull || noteMetOfOpen.isFull { try storeOpened() }
+    }
+
+    /// Stores the conflicts that were opened.
+    func storeOpened() throws {
+        try insertOpen.run()
+        try noteMetOfOpen.run()
+    }
+
+    /// Forgets conflicts that were opened, and not stored.
+    func forgetOpened() {
+        insertOpen.removeRows()
+        noteMetOfOpen.removeRows()
     }
 
     private func note(_ fields: [UInt8]?, instead id: VersionID) throws {
@@ -416,6 +437,13 @@ final class ConflictStorage {
     private func write(
         _ entry: Entry, with insert: Statement, schema: MergeSchema, number: Int64
     ) throws {
+        try bind(entry, to: insert, schema: schema, number: number)
+        try insert.run()
+    }
+
+    private func bind(
+        _ entry: Entry, to insert: some ValueBinding, schema: MergeSchema, number: Int64
+    ) throws {
         let entity = schema.entities[entry.entity]
         insert.bind(entry.id.object, at: Parameter.uid)
         insert.bind(Int64(entry.id.cell), at: Parameter.cell)
@@ -436,7 +464,6 @@ final class ConflictStorage {
             insert.bindNull(Parameter.metNumber)
         }
         insert.bind(number, at: Parameter.opened)
-        try insert.run()
     }
 
     private static func key(of entry: Entry) -> Value? {

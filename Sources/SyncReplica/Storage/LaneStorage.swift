@@ -1,5 +1,6 @@
 import SyncMerge
 import SyncStorage
+import SyncValues
 
 /// The statements of the fast lane on `syncd_object`, and what it knows of the entities.
 ///
@@ -7,41 +8,41 @@ import SyncStorage
 final class LaneStorage {
     /// By position; nil: none of the entity's objects can be taken.
     let entities: [LaneEntity?]
-    /// Reads an object by its identity: id, shape, key, number, state, place, record.
-    let find: Statement
+    /// Reads objects by their identities: id, shape, key, number, state, place, record; all NULL
+    /// where there is none.
+    let find: RowStatement
     /// Reads where an object's row is: shape, key, state.
     let findTarget: Statement
-    /// Stores a new object: uid, shape, key, number, place, record.
-    let insert: Statement
-    /// Stores place and record of the object of an id.
-    let update: Statement
+    /// Stores new objects: uid, shape, key, number, place, record.
+    let insert: RowStatement
+    /// Stores id, place and record of objects.
+    let update: RowStatement
     /// Whether text is stored as it is bound: else what is not well-formed is converted.
     let keepsText: Bool
     private let statements: StatementCache
-    /// By entity: inserts a row.
-    private var inserts: [Statement?]
+    /// By entity: inserts rows.
+    private var inserts: [RowStatement?]
     private var access: [Cells: CellAccess] = [:]
-    /// What was asked for last: nearly always the next one, too.
-    private var latest: (cells: Cells, access: CellAccess)?
     /// Beyond this they are found again.
     private static let knownMax = 500
 
-    private struct Cells: Hashable {
+    /// Some cells of an entity.
+    struct Cells: Hashable {
         let entity: Int
         let cells: PositionSet
     }
 
     /// The statements for some cells of the rows of a table.
     final class CellAccess {
-        /// Reads their columns from the row of a key.
-        let read: Statement
+        /// Reads their columns from the rows of keys, behind the position of the key, from 1.
+        let read: RowStatement
         /// Writes their columns, then the key, in the order of the cells; fails where another row
         /// is in its way, whatever the table declares.
-        let write: Statement
-        /// Those of its parameters that are columns: the key follows.
+        let write: RowStatement
+        /// Those of its columns before the key.
         let columnCount: Int
 
-        fileprivate init(read: Statement, write: Statement, columnCount: Int) {
+        fileprivate init(read: RowStatement, write: RowStatement, columnCount: Int) {
             self.read = read
             self.write = write
             self.columnCount = columnCount
@@ -56,26 +57,25 @@ final class LaneStorage {
         let encoding = try Statement("PRAGMA main.encoding", on: connection)
         keepsText = try encoding.step() && encoding.text(0) == "UTF-8"
         encoding.reset()
-        find = try Statement(
-            "SELECT id, shape, key, number, state, place, record FROM syncd_object WHERE uid = ?1",
-            on: connection)
+        find = try RowStatement(width: 1, on: connection) { rows in
+            """
+            SELECT id, shape, key, number, state, place, record
+            FROM \(rows) LEFT JOIN syncd_object ON uid = +c1
+            """
+        }
         findTarget = try Statement(
             "SELECT shape, key, state FROM syncd_object WHERE uid = ?1", on: connection)
-        insert = try Statement(
-            """
-            INSERT INTO syncd_object(uid, shape, key, number, state, place, record)
-            VALUES (?1, ?2, ?3, ?4, \(StoredObject.State.plain.rawValue), ?5, ?6)
-            """, on: connection)
-        update = try Statement(
-            "UPDATE syncd_object SET place = ?2, record = ?3 WHERE id = ?1",
-            on: connection)
+        insert = try RowStatement(width: 6, on: connection, ObjectWriting.insert(from:))
+        update = try RowStatement(width: 3, on: connection, ObjectWriting.update(from:))
     }
 
-    /// Inserts a row of an entity; fails where another row is in its way, whatever the table
+    /// Inserts rows of an entity; fails where another row is in its way, whatever the table
     /// declares.
-    func insert(into entity: LaneEntity) throws -> Statement {
+    func insert(into entity: LaneEntity) throws -> RowStatement {
         if let known = inserts[entity.position] { return known }
-        let statement = try statements.statement(entity.table.insertOrFail)
+        let statement = try RowStatement(
+            width: entity.table.columns.count, on: statements.connection,
+            entity.table.insert(from:))
         inserts[entity.position] = statement
         return statement
     }
@@ -90,22 +90,31 @@ final class LaneStorage {
     }
 
     /// The statements for some cells of an entity's rows.
-    func access(_ cells: PositionSet, of entity: LaneEntity) throws -> CellAccess {
-        let key = Cells(entity: entity.position, cells: cells)
-        if let latest, latest.cells == key { return latest.access }
-        let found = try access[key] ?? makeAccess(key, entity)
-        latest = (key, found)
-        return found
+    func access(_ cells: Cells) throws -> CellAccess {
+        if let known = access[cells] { return known }
+        guard let entity = entities[cells.entity] else {
+            throw SyncError(.internalFault, "the lane has no statements for a table")
+        }
+        if access.count >= Self.knownMax { access = [:] }
+        let columns = entity.columns(of: cells.cells)
+        let connection = statements.connection
+        let made = CellAccess(
+            read: try RowStatement(width: entity.key.count, on: connection) {
+                entity.table.select(columns, from: $0)
+            },
+            write: try RowStatement(width: columns.count + entity.key.count, on: connection) {
+                entity.table.update(columns, from: $0)
+            },
+            columnCount: columns.count)
+        access[cells] = made
+        return made
     }
 
-    private func makeAccess(_ key: Cells, _ entity: LaneEntity) throws -> CellAccess {
-        if access.count >= Self.knownMax { access = [:] }
-        let columns = entity.columns(of: key.cells)
-        let made = CellAccess(
-            read: try statements.statement(entity.table.select(columns)),
-            write: try statements.statement(entity.table.updateOrFail(columns)),
-            columnCount: columns.count)
-        access[key] = made
-        return made
+    /// Forgets the rows that were to be written.
+    func removeRows() {
+        insert.removeRows()
+        update.removeRows()
+        for statement in inserts { statement?.removeRows() }
+        for known in access.values { known.write.removeRows() }
     }
 }

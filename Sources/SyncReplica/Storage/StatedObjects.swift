@@ -11,12 +11,12 @@ final class StatedObjects {
     let entities: [StatedEntity?]
     /// Reads the object of the row of a key: id, uid, state, record. Parameters: key, shape.
     let find: Statement
-    /// Stores a new object: uid, shape, key, number, place, record.
-    let insert: Statement
-    /// Stores place and record of the object of an id.
-    let update: Statement
-    /// Ends the object of an id: place, record. Its number stays reserved, if it has one.
-    let delete: Statement
+    /// Stores new objects: uid, shape, key, number, place, record.
+    let insert: RowStatement
+    /// Stores id, place and record of objects.
+    let update: RowStatement
+    /// Ends objects: id, place, record. Their numbers stay reserved, if they have one.
+    let delete: RowStatement
     private let statements: StatementCache
     private var rows: [Statement?]
 
@@ -30,18 +30,26 @@ final class StatedObjects {
             SELECT id, uid, state, record FROM syncd_object
             WHERE key = ?1 AND shape = ?2 AND key IS NOT NULL
             """, on: connection)
-        insert = try Statement(
-            """
-            INSERT INTO syncd_object(uid, shape, key, number, state, place, record)
-            VALUES (?1, ?2, ?3, ?4, \(StoredObject.State.plain.rawValue), ?5, ?6)
-            """, on: connection)
-        update = try Statement(
-            "UPDATE syncd_object SET place = ?2, record = ?3 WHERE id = ?1", on: connection)
-        delete = try Statement(
-            """
-            UPDATE syncd_object SET key = NULL, state = \(StoredObject.State.gone.rawValue),
-              place = ?2, record = ?3 WHERE id = ?1
-            """, on: connection)
+        insert = try RowStatement(width: 6, on: connection, ObjectWriting.insert(from:))
+        update = try RowStatement(width: 3, on: connection, ObjectWriting.update(from:))
+        delete = try RowStatement(width: 3, on: connection, ObjectWriting.end(from:))
+    }
+
+    /// Stores what was to be stored.
+    /// - Returns: false where there is an object of one of the identities.
+    /// - Throws: SQLite errors.
+    func store() throws -> Bool {
+        guard try insert.runUnlessRefused() else { return false }
+        try update.run()
+        try delete.run()
+        return true
+    }
+
+    /// Forgets what was to be stored.
+    func removeRows() {
+        insert.removeRows()
+        update.removeRows()
+        delete.removeRows()
     }
 
     /// Reads the row of a key: all columns.

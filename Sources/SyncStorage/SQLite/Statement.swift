@@ -7,7 +7,7 @@ import SyncValues
 ///
 /// Confined to the connection's queue like the connection itself; never crosses it. Values read by
 /// `text` and `blob` are copies. Columns count from 0, parameters from 1, as in SQLite.
-package final class Statement {
+package final class Statement: ValueBinding {
     package let handle: OpaquePointer
     private let connection: OpaquePointer
 
@@ -35,22 +35,6 @@ package final class Statement {
 
     package func bindNull(_ index: Int32) { sqlite3_bind_null(handle, index) }
 
-    package func bind(_ value: String?, at index: Int32) {
-        guard var value else { return bindNull(index) }
-        value.withTextBytes { bytes in
-            _ = bytes.withMemoryRebound(to: CChar.self) {
-                syncd_sqlite_bind_text(handle, index, $0.baseAddress, Int32($0.count))
-            }
-        }
-    }
-
-    package func bind(_ bytes: [UInt8]?, at index: Int32) {
-        guard let bytes else { return bindNull(index) }
-        _ = bytes.withUnsafeBytes {
-            syncd_sqlite_bind_blob(handle, index, $0.baseAddress, Int32($0.count))
-        }
-    }
-
     /// Binds UTF-8 text, or a blob.
     package func bind(_ bytes: UnsafeRawBufferPointer, isText: Bool, at index: Int32) {
         if isText {
@@ -59,23 +43,6 @@ package final class Statement {
             }
         } else {
             _ = syncd_sqlite_bind_blob(handle, index, bytes.baseAddress, Int32(bytes.count))
-        }
-    }
-
-    /// Binds the 16 bytes of an identifier.
-    package func bind(_ identifier: some Identifier, at index: Int32) {
-        withUnsafeBytes(of: (identifier.high.bigEndian, identifier.low.bigEndian)) {
-            bind($0, isText: false, at: index)
-        }
-    }
-
-    package func bind(_ value: Value, at index: Int32) {
-        switch value {
-        case .null: bindNull(index)
-        case .integer(let value): bind(value, at: index)
-        case .real(let value): bind(value, at: index)
-        case .text(let value): bind(value, at: index)
-        case .blob(let bytes): bind(bytes, at: index)
         }
     }
 
@@ -89,8 +56,11 @@ package final class Statement {
     /// Moves to the next row; false when there is none. The statement is reset after the last row
     /// and after an error, so that it never holds a lock.
     /// - Throws: the error of SQLite, with the SQL in its reason.
-    package func step() throws -> Bool {
-        let status = sqlite3_step(handle)
+    package func step() throws -> Bool { try step(over: nil) }
+
+    /// ``step()`` of a statement that reads `rows` (``RowStatement``).
+    func step(over rows: OpaquePointer?) throws -> Bool {
+        let status = rows == nil ? sqlite3_step(handle) : syncd_rows_step(handle, rows)
         if status == SQLITE_ROW { return true }
         guard status == SQLITE_DONE else {
             let error = SyncError.sqlite(on: connection, status: status, sql: sql)
@@ -182,8 +152,11 @@ package final class Statement {
     /// Runs a statement that returns no row.
     /// - Returns: false when a constraint refuses it.
     /// - Throws: as ``step()``.
-    package func runUnlessRefused() throws -> Bool {
-        let status = sqlite3_step(handle)
+    package func runUnlessRefused() throws -> Bool { try runUnlessRefused(over: nil) }
+
+    /// ``runUnlessRefused()`` of a statement that reads `rows` (``RowStatement``).
+    func runUnlessRefused(over rows: OpaquePointer?) throws -> Bool {
+        let status = rows == nil ? sqlite3_step(handle) : syncd_rows_step(handle, rows)
         // The connection may give extended codes.
         let isRefused = status & 0xFF == SQLITE_CONSTRAINT
         guard status == SQLITE_DONE || isRefused else {
@@ -207,9 +180,6 @@ package final class Statement {
 
     /// Rows that the last INSERT, UPDATE or DELETE of the connection changed.
     package var changes: Int { Int(sqlite3_changes64(connection)) }
-
-    /// The rowid of the row that the last INSERT of the connection wrote.
-    package var insertedID: Int64 { sqlite3_last_insert_rowid(connection) }
 
     package var columnCount: Int32 { sqlite3_column_count(handle) }
 
