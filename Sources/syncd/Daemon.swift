@@ -6,6 +6,7 @@ import ServiceLifecycle
 import SyncClient
 import SyncCore
 import SyncStorage
+import UnixSignals
 import Varlink
 
 /// The daemon from start to stop: the threads it has, the order in which its parts come up and go
@@ -62,8 +63,10 @@ struct Daemon: Sendable {
     ///
     /// - Throws: ``ConfigurationFault``, ``StartFailure``, ``SyncError`` when it cannot start.
     func run() async throws {
+        let reload = await UnixSignalsSequence(trapping: .sighup)
         let parts = try await startParts()
-        let signals = await DaemonSignals.caught()
+        let signals = DaemonSignals(
+            stop: await UnixSignalsSequence(trapping: .sigterm, .sigint), reload: reload)
         try await listen(parts.server, metrics: parts.metrics)
         let line = Self.status(of: parts).line
         ServiceManager.ready(status: line)

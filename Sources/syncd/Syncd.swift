@@ -56,6 +56,7 @@ struct Syncd: AsyncParsableCommand {
     }
 
     func run() async throws {
+        DaemonSignals.prepare()
         do {
             let configuration = try read()
             if checkConfig {

@@ -32,6 +32,25 @@ struct HealthCommandTests {
         }
     }
 
+    /// SQLite keeps a journal beside each name: who opens another one damages the file.
+    @Test func aFileWithSeveralNamesIsRefusedAndNamed() async throws {
+        try await withStore { scene in
+            let (file, other) = (scene.folder.path("a.db"), scene.folder.path("other.db"))
+            try await scene.tool("doctor", "a.db").expectSuccess()
+            #expect(link(file, other) == 0)
+            let refused = try await scene.tool("track", "other.db")
+            #expect(refused.status == 1, "\(refused)")
+            #expect(refused.errors.contains("2 names (hard links)"), "\(refused)")
+            #expect(refused.errors.contains("-samefile"), "\(refused)")
+            let checkup = try await scene.tool("doctor", "a.db")
+            #expect(checkup.status == 1 && checkup.text.contains("2 names"), "\(checkup)")
+            let status = try await scene.tool("status", "a.db").expectSuccess()
+            #expect(status.text.contains("2 names"), "\(status)")
+            unlink(other)
+            try await scene.tool("doctor", "a.db").expectSuccess()
+        }
+    }
+
     @Test func aMissingFileIsCritical() async throws {
         try await withStore { scene in
             let file = scene.folder.path("a.db")

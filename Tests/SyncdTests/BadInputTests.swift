@@ -162,6 +162,40 @@ import Testing
         }
     }
 
+    /// From the moment in which it is ignored, which is before the configuration is read.
+    @Test func aReloadWhileTheDaemonStartsWaitsForIt() async throws {
+        let directory = try TemporaryFolder()
+        let log = directory.file("log")
+        _ = FileManager.default.createFile(atPath: log, contents: nil)
+        try "".write(toFile: directory.file("syncd.yaml"), atomically: true, encoding: .utf8)
+        let daemon = Process()
+        daemon.executableURL = Programs.syncd
+        daemon.arguments = TestDaemon.arguments(directory)
+        daemon.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
+        try daemon.run()
+        defer { daemon.terminateForGood() }
+        let pid = daemon.processIdentifier
+        while try !ignoresHangup(pid) { try #require(daemon.isRunning) }
+        let socket = directory.file("syncd.sock")
+        while (try? RawSocket(socket)) == nil {
+            kill(pid, SIGHUP)
+            try #require(daemon.isRunning)
+        }
+        try await eventually("it reloads") {
+            try String(contentsOfFile: log, encoding: .utf8).contains("reloaded")
+        }
+        daemon.terminate()
+        daemon.waitUntilExit()
+        #expect(daemon.terminationReason == .exit && daemon.terminationStatus == 0)
+    }
+
+    private func ignoresHangup(_ pid: Int32) throws -> Bool {
+        let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
+        let line = status.split(separator: "\n").first { $0.hasPrefix("SigIgn:") }
+        let mask = line.flatMap { UInt64($0.dropFirst(7).drop { $0.isWhitespace }, radix: 16) }
+        return (mask ?? 0) & 1 << UInt64(SIGHUP - 1) != 0
+    }
+
     @Test func aDamagedListOfStoresIsAConfigurationError() throws {
         let directory = try TemporaryFolder()
         mkdir(directory.file("state"), 0o755)

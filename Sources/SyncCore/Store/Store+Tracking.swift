@@ -28,6 +28,7 @@ extension Store {
         verifying verify: (FileIdentity) throws -> Void
     ) throws -> TrackReport {
         try explaining("track", at: path) {
+            if let problem = HardLinks.problem(with: path) { throw problem }
             let tracker = try Tracker(path: path)
             try tracker.verifyFile(verify)
             var report = try tracker.track(

@@ -1,21 +1,22 @@
+import Glibc
 import ServiceLifecycle
 import UnixSignals
 
-/// The signals that steer the daemon, caught from before its socket exists until after it is gone.
+/// The signals that steer the daemon.
 ///
-/// A signal that comes while a part is still missing waits for that part: otherwise one that is
-/// sent as soon as a client was answered would end the process with its socket left behind.
+/// Those that stop it are caught from before its socket exists until after it is gone: one that is
+/// sent as soon as a client was answered would end the process with its socket left behind. One
+/// that comes earlier ends a process that has nothing to leave behind, however many stores it is
+/// about to open. SIGHUP is caught from the start, and waits until the stores are there: the
+/// configuration that was read may be out of date then.
 struct DaemonSignals: Sendable {
     /// SIGTERM and SIGINT.
     let stop: UnixSignalsSequence
     /// SIGHUP.
     let reload: UnixSignalsSequence
 
-    static func caught() async -> DaemonSignals {
-        await DaemonSignals(
-            stop: UnixSignalsSequence(trapping: .sigterm, .sigint),
-            reload: UnixSignalsSequence(trapping: .sighup))
-    }
+    /// Before the configuration is read: what SIGHUP asks for comes after it.
+    static func prepare() { signal(SIGHUP, SIG_IGN) }
 }
 
 /// Ends with the first signal of a sequence: a group that stops when a service ends is stopped.

@@ -1,5 +1,6 @@
 import SyncClient
 import SyncReplica
+import SyncStorage
 
 /// The checks of `synctool doctor`. A problem is a finding; a check that passed is a line.
 struct Checkup {
@@ -167,6 +168,9 @@ struct Checkup {
         var result = Result()
         var isWhole = true
         let typed = TypedPath(path)
+        if let problem = HardLinks.problem(with: StorePath.absolute(path)) {
+            result.findings.append(Finding(problem: problem.reason, hint: problem.hint ?? ""))
+        }
         do {
             let verification = try await access.verify()
             let tracked = verification.tables.count { $0.isTracked }

@@ -1,11 +1,13 @@
 import Foundation
 import SyncClient
 import SyncReplica
+import SyncStorage
 
 extension StatusReport {
     /// Adds what the file itself says. What of it cannot be read is named (``unread``): an empty
     /// list would say that there is nothing.
     mutating func readFile(_ path: String) {
+        links = HardLinks.problem(with: path)
         guard access(path, R_OK) == 0 else {
             unread = ["replicas, conflicts and last exchanges: you may not read the file"]
             return

@@ -30,6 +30,8 @@ struct StatusReport: Sendable {
     var waiting: [WaitingChanges] = []
     /// Why the tables stop each exchange, read from the file.
     var obstacle: SyncError?
+    /// What is wrong with the file itself.
+    var links: SyncError?
     /// What could not be read from the file, and is not among the above: as sentences.
     var unread: [String] = []
 
@@ -37,9 +39,13 @@ struct StatusReport: Sendable {
 
     /// What is wrong.
     var findings: [String] {
-        guard let obstacle else { return report.findings }
-        let text = "nothing is synchronised: \(obstacle.reason). \(obstacle.hint ?? "")"
-        return report.findings + [text]
+        var findings = report.findings
+        if let links { findings.append("\(links.reason). \(links.hint ?? "")") }
+        if let obstacle {
+            findings.append(
+                "nothing is synchronised: \(obstacle.reason). \(obstacle.hint ?? "")")
+        }
+        return findings
     }
 
     /// The reply of the method `Status`, and `daemon`: whether the daemon sent it.
