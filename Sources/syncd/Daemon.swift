@@ -71,6 +71,7 @@ struct Daemon: Sendable {
         let line = Self.status(of: parts).line
         ServiceManager.ready(status: line)
         log.info("ready, \(line)")
+        logOversights(of: configuration)
         let timers = startTimers(for: parts)
         parts.registry.retry()
         try await serve(parts, until: signals)
@@ -237,6 +238,7 @@ struct Daemon: Sendable {
             let waiting = parts.running.adopt(configuration)
             parts.meters.noteReload(failure: nil)
             log.info("reloaded the configuration")
+            logOversights(of: configuration)
             if !waiting.isEmpty {
                 log.warning(
                     "changed, and in effect after a restart: \(waiting.joined(separator: ", "))")
@@ -246,6 +248,10 @@ struct Daemon: Sendable {
             log.error("reload failed, keeping the running configuration: \(error)")
         }
         ServiceManager.ready(status: Self.status(of: parts).line)
+    }
+
+    private func logOversights(of configuration: Configuration) {
+        for oversight in configuration.oversights { log.warning("\(oversight)") }
     }
 
     private func startTimers(for parts: Parts) -> [RepeatedTask] {

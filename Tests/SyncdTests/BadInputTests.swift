@@ -167,7 +167,9 @@ import Testing
         let directory = try TemporaryFolder()
         let log = directory.file("log")
         _ = FileManager.default.createFile(atPath: log, contents: nil)
-        try "".write(toFile: directory.file("syncd.yaml"), atomically: true, encoding: .utf8)
+        let store = directory.file("none.db")
+        try "stores: [\(store), \(store)]".write(
+            toFile: directory.file("syncd.yaml"), atomically: true, encoding: .utf8)
         let daemon = Process()
         daemon.executableURL = Programs.syncd
         daemon.arguments = TestDaemon.arguments(directory)
@@ -182,8 +184,13 @@ import Testing
             try #require(daemon.isRunning)
         }
         try await eventually("it reloads") {
-            try String(contentsOfFile: log, encoding: .utf8).contains("reloaded")
+            // What has no effect is named at the start, and at each reload.
+            let text = try String(contentsOfFile: log, encoding: .utf8)
+            let reload = text.range(of: "reloaded")
+            return reload.map { text[$0.upperBound...].contains("named twice") } ?? false
         }
+        let text = try String(contentsOfFile: log, encoding: .utf8)
+        #expect(text.split(separator: "reloaded")[0].contains("named twice"), "\(text)")
         daemon.terminate()
         daemon.waitUntilExit()
         #expect(daemon.terminationReason == .exit && daemon.terminationStatus == 0)

@@ -10,22 +10,14 @@ struct ConfigurationCheck {
 
     /// Looks at each store, as the user that runs this. Changes nothing.
     init(_ configuration: Configuration) {
-        findings = configuration.ignoredFiles.map { file in
-            "\(file): not read: only files that end with .yaml are. Rename or remove it"
-        }
-        var known: ExactMap<String> = [:]
+        findings = configuration.oversights
+        var known: ExactMap<Bool> = [:]
         for entry in configuration.stores {
-            let place = entry.place ?? "the configuration"
             let path = PathResolution.resolved(entry.path)
-            if let first = known[path] {
-                findings.append(
-                    "\(place): \(entry.path) is named twice, here and at \(first): the last entry "
-                        + "counts. Remove one")
-                continue
-            }
-            known[path] = place
+            guard known[path] == nil else { continue }
+            known[path] = true
             for finding in Self.findings(of: entry, at: path) {
-                findings.append("\(place): \(entry.path): \(finding)")
+                findings.append("\(Configuration.place(of: entry)): \(entry.path): \(finding)")
             }
         }
     }
@@ -88,5 +80,31 @@ struct ConfigurationCheck {
             ]
         }
         return []
+    }
+}
+
+extension Configuration {
+    /// What it says that has no effect, one line each: files that are not read, and entries of a
+    /// store that has another one, also by a symbolic link.
+    var oversights: [String] {
+        let unread = ignoredFiles.map { file in
+            "\(file): not read: only files that end with .yaml are. Rename or remove it"
+        }
+        var known: ExactMap<String> = [:]
+        let repeated = stores.compactMap { entry -> String? in
+            let path = PathResolution.resolved(entry.path)
+            let place = Self.place(of: entry)
+            guard let first = known[path] else {
+                known[path] = place
+                return nil
+            }
+            return "\(place): \(entry.path) is named twice, here and at \(first): the last entry "
+                + "counts. Remove one"
+        }
+        return unread + repeated
+    }
+
+    fileprivate static func place(of entry: StoreEntry) -> String {
+        entry.place ?? "the configuration"
     }
 }
