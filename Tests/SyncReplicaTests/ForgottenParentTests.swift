@@ -37,13 +37,13 @@ struct ForgottenParentTests {
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func pair(_ type: String) throws -> (TestStore, TestStore) {
+    private func pair(_ type: String, action: String = "") throws -> (TestStore, TestStore) {
         let path = folder.file("a.db")
         let connection = try PlainConnection(path, wal: true)
         try connection.run(
             """
             CREATE TABLE p(id \(type) PRIMARY KEY, v TEXT);
-            CREATE TABLE d(k TEXT PRIMARY KEY, p \(type) REFERENCES p(id), v TEXT, w TEXT);
+            CREATE TABLE d(k TEXT PRIMARY KEY, p \(type) REFERENCES p(id) \(action), v TEXT, w TEXT);
             INSERT INTO p VALUES (1, 'one'); INSERT INTO d VALUES ('d1', 1, 'x', 'x')
             """)
         connection.close()
@@ -86,6 +86,28 @@ struct ForgottenParentTests {
         #expect(isSeen)
         #expect(
             try a.rows("SELECT p IS NULL FROM d WHERE k = 'd1'") == [[isChanged ? 1 : 0]])
+    }
+
+    /// The column is one like others there: nothing forbids what the writer wrote into it.
+    @Test(
+        "without a foreign key the key of a deleted row is shown",
+        arguments: ["ON DELETE CASCADE", "ON DELETE SET NULL"])
+    func deletedTarget(action: String) throws {
+        let (a, b) = try pair("TEXT", action: action)
+        try Store.alter(a.path, running: Lack.foreignKey.statements("TEXT"))
+        try a.run("DELETE FROM p")
+        try b.run("INSERT INTO d VALUES ('late', '1', 'y', 'y')")
+        try TestStore.sync(a, b)
+        #expect(try a.rows("SELECT p, v FROM d WHERE k = 'late'") == [["1", "y"]])
+        try a.run("UPDATE d SET v = 'edited' WHERE k = 'late'")
+        try TestStore.sync(a, b)
+        try Store.alter(b.path, running: Lack.foreignKey.statements("TEXT"))
+        try TestStore.sync(a, b)
+        for store in [a, b] {
+            #expect(try store.rows("SELECT p, v FROM d WHERE k = 'late'") == [["1", "edited"]])
+        }
+        let rows = try a.rows("SELECT * FROM d ORDER BY k")
+        #expect(try b.rows("SELECT * FROM d ORDER BY k") == rows)
     }
 
     /// A comparison with what was recorded does not know which columns a writer meant.

@@ -25,7 +25,22 @@ extension ReplicaStorage {
             of: view, schema: schema.merge, before: region.names,
             numbering: numbering(in: region, hints: hints),
             isBoundary: region.state.boundaryRows.contains, storedRow: region.row(of:),
+            formerKey: { self.formerKey(of: $0, part: $1, in: region.state) },
             stored: schema.stored)
+    }
+
+    /// A value of the key of an object, as it was last stated; nil for a private number, and where
+    /// it is not one plain value.
+    private func formerKey(of uid: ObjectUID, part: Int, in state: MergeState) -> Value? {
+        guard let record = state.objects[uid] else { return nil }
+        let entity = schema.merge.entities[record.entity]
+        guard !entity.isPrivate, entity.key.indices.contains(part),
+            let cell = entity.cellOfColumn[entity.key[part]],
+            let place = entity.cells[cell].firstIndex(of: entity.key[part]),
+            record.cells.indices.contains(cell), record.cells[cell].count == 1,
+            case .value(let value) = record.cells[cell][0].value[place]
+        else { return nil }
+        return value
     }
 
     private func numbering(

@@ -60,6 +60,8 @@ struct TableImage {
     ///     view, and is unchanged.
     ///   - storedRow: the row of an identity as the tables have it: the value of a reference to an
     ///     object outside of the view.
+    ///   - formerKey: a value of the key of an object that the view does not show, as it was last
+    ///     stated: what a column without a foreign key, where others have one, has in a new row.
     ///   - stored: a value as a column of the tables stores it.
     /// - Throws: `refused` when a table has no free number; what `numbering` throws.
     /// - Complexity: O(rows of the view)
@@ -67,6 +69,7 @@ struct TableImage {
         of view: View, schema: MergeSchema, before names: [RowKey: ObjectUID],
         numbering: Numbering, isBoundary: (ObjectUID) -> Bool,
         storedRow: (ObjectUID) -> [Value]?,
+        formerKey: (_ target: ObjectUID, _ part: Int) -> Value?,
         stored: (_ value: Value, _ entity: Int, _ column: Int) -> Value = { value, _, _ in value }
     ) throws {
         self.view = view
@@ -88,10 +91,15 @@ struct TableImage {
                     continue
                 }
                 let old = storedRow(name)
-                values.append(old?[column] ?? .null)
+                let isDeclared = entity.references.contains { $0.columns.contains(column) }
+                var value = old?[column] ?? .null
+                if value == .null, !isDeclared, case .reference(let target, let part) = field {
+                    value = formerKey(target, part) ?? .null
+                }
+                values.append(value)
                 if isBoundary(name), old != nil { continue }
                 if let target = unshown(field) { missing.insert(target) }
-                if entity.references.contains(where: { $0.columns.contains(column) }) {
+                if isDeclared {
                     unspelled.insert(name)
                 } else if old == nil {
                     isNew = true
