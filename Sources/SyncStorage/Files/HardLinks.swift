@@ -12,7 +12,8 @@ package enum HardLinks {
     /// - Complexity: one call of the system
     package static func problem(with path: String) -> SyncError? {
         var status = stat()
-        guard stat(path, &status) == 0, status.st_nlink > 1 else { return nil }
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink > 1
+        else { return nil }
         return SyncError(
             .refused,
             "the database file has \(status.st_nlink) names (hard links): a program that opens "

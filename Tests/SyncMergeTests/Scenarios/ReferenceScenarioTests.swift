@@ -47,7 +47,7 @@ struct ReferenceScenarioTests {
         #expect(try a.query("SELECT k, f FROM C") == [["c", "p"]])
         try SimulatedReplica.sync(a, b)
         #expect(try b.query("SELECT k, f FROM C") == [["c", "p"]])
-        #expect(a.log.isEmpty && b.log.isEmpty)
+        #expect(a.view.conflicts.isEmpty && b.view.conflicts.isEmpty)
     }
 
     @Test("CASCADE under editWins brings the parent back")
