@@ -38,20 +38,17 @@ struct Schema: FileCommand {
     mutating func run() async throws {
         let absolute = StorePath.absolute(path)
         if let from { try await pull(absolute, from: from) }
-        let comparison = try compare(absolute)
-        guard let comparison else { throw try unknown(absolute) }
+        guard let comparison = try compare(absolute) else { throw try unknown(absolute) }
+        var (changes, rest) = (comparison.changes, comparison)
         var failed: [RefusedObject] = []
-        if apply, !comparison.changes.isEmpty || comparison.userVersion != nil {
+        if apply, !rest.changes.isEmpty || rest.userVersion != nil {
             if allowSchema { try showTexts(absolute) }
-            failed = try await ProgressLine.during("schema --apply") {
-                try StoreReplica.applySchema(comparison, at: absolute)
-            }
+            (failed, rest) = try await applyAll(rest, at: absolute) { changes += $0 }
         }
         let replica = try StoreReplica(absolute)
         defer { try? replica.close() }
-        let rest = apply ? try replica.compareSchema(consenting: allowSchema) : nil
         let text = SchemaText(
-            comparison: rest ?? comparison, changes: comparison.changes, failed: failed,
+            comparison: rest, changes: changes, failed: failed,
             isApplied: apply, waiting: try replica.waiting, remote: from, path: path)
         if output.isJSON {
             try Terminal.output.json(text.json)
@@ -59,6 +56,30 @@ struct Schema: FileCommand {
             try text.print()
         }
         if apply, !text.isComplete { throw ExitCode.failure }
+    }
+
+    /// What depends on what is missing, as a generated column does, becomes possible with it.
+    private static let roundsMax = 10
+
+    /// - Parameter more: gets what became possible.
+    /// - Returns: what could not be made, and what is missing after it.
+    private func applyAll(
+        _ comparison: SchemaComparison, at absolute: String,
+        more: ([SchemaComparison.Change]) -> Void
+    ) async throws -> (failed: [RefusedObject], rest: SchemaComparison) {
+        var rest = comparison
+        for _ in 0..<Self.roundsMax {
+            let wanted = rest
+            let failed = try await ProgressLine.during("schema --apply") {
+                try StoreReplica.applySchema(wanted, at: absolute)
+            }
+            guard let next = try compare(absolute) else { throw try unknown(absolute) }
+            rest = next
+            let isNew = rest.changes.map(\.sql) != wanted.changes.map(\.sql)
+            guard failed.isEmpty, !rest.changes.isEmpty, isNew else { return (failed, rest) }
+            more(rest.changes)
+        }
+        return ([], rest)
     }
 
     private func unknown(_ absolute: String) throws -> SyncError {

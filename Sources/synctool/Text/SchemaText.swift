@@ -45,6 +45,10 @@ struct SchemaText {
             let word = Self.words[change.kind] ?? change.kind.rawValue
             try out.line("  \(word) \(Printable.text(change.name))\(sql.isEmpty ? "" : ": " + sql)")
         }
+        if isApplied, !comparison.changes.isEmpty {
+            let names = comparison.changes.map { Printable.text($0.name) }.joined(separator: ", ")
+            try out.line("  still missing: \(names). Run it again")
+        }
         for difference in comparison.differences { try out.line(difference.line) }
         for name in comparison.onlyHere { try out.line("  only here: \(Printable.text(name))") }
         if let version = comparison.userVersion {
