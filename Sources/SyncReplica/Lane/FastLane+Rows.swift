@@ -28,7 +28,7 @@ extension FastLane {
             try add(arrival, to: insert, entity)
             guard try !insert.isFull || insert.runUnlessRefused() else { return false }
         }
-        for (cells, places) in updates {
+        for (cells, places) in updates.sorted(by: { $0.value[0] < $1.value[0] }) {
             guard try updateRows(places, cells) else { return false }
         }
         return try inserts.values.allSatisfy { try $0.runUnlessRefused() }
@@ -124,7 +124,9 @@ extension FastLane {
         // The position of the key comes first.
         var index = Int32(1)
         for cell in entity.cells.indices where arrival.shown.contains(cell) {
-            guard let fact = self.place(of: cell, arrival) else { continue }
+            guard let fact = self.place(of: cell, arrival) else {
+                throw SyncError(.internalFault, "the lane writes a cell that nothing states")
+            }
             for (position, column) in entity.cells[cell].columns.enumerated() {
                 let field = field(fact, position)
                 try bind(field, to: access.write, at: index)
