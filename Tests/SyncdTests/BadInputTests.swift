@@ -181,8 +181,11 @@ import Testing
         let socket = directory.file("syncd.sock")
         while (try? RawSocket(socket)) == nil {
             kill(pid, SIGHUP)
+            usleep(1000)
             try #require(daemon.isRunning)
         }
+        // It may have been quicker than this.
+        kill(pid, SIGHUP)
         try await eventually("it reloads") {
             // What has no effect is named at the start, and at each reload.
             let text = try String(contentsOfFile: log, encoding: .utf8)
