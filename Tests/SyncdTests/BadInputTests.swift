@@ -177,7 +177,7 @@ import Testing
         try daemon.run()
         defer { daemon.terminateForGood() }
         let pid = daemon.processIdentifier
-        while try !ignoresHangup(pid) { try #require(daemon.isRunning) }
+        while try !survivesHangup(pid) { try #require(daemon.isRunning) }
         let socket = directory.file("syncd.sock")
         while (try? RawSocket(socket)) == nil {
             kill(pid, SIGHUP)
@@ -199,11 +199,14 @@ import Testing
         #expect(daemon.terminationReason == .exit && daemon.terminationStatus == 0)
     }
 
-    private func ignoresHangup(_ pid: Int32) throws -> Bool {
+    /// Whether SIGHUP is ignored, or caught already.
+    private func survivesHangup(_ pid: Int32) throws -> Bool {
         let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
-        let line = status.split(separator: "\n").first { $0.hasPrefix("SigIgn:") }
-        let mask = line.flatMap { UInt64($0.dropFirst(7).drop { $0.isWhitespace }, radix: 16) }
-        return (mask ?? 0) & 1 << UInt64(SIGHUP - 1) != 0
+        return status.split(separator: "\n").contains { line in
+            guard line.hasPrefix("SigIgn:") || line.hasPrefix("SigCgt:") else { return false }
+            let mask = UInt64(line.dropFirst(7).drop { $0.isWhitespace }, radix: 16) ?? 0
+            return mask & 1 << UInt64(SIGHUP - 1) != 0
+        }
     }
 
     @Test func aDamagedListOfStoresIsAConfigurationError() throws {
