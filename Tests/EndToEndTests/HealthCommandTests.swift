@@ -32,7 +32,7 @@ struct HealthCommandTests {
         }
     }
 
-    /// SQLite keeps a journal beside each name: who opens another one damages the file.
+    /// SQLite keeps a journal beside each name: opening another one damages the file.
     @Test func aFileWithSeveralNamesIsRefusedAndNamed() async throws {
         try await withStore { scene in
             let (file, other) = (scene.folder.path("a.db"), scene.folder.path("other.db"))
@@ -46,8 +46,11 @@ struct HealthCommandTests {
             #expect(checkup.status == 1 && checkup.text.contains("2 names"), "\(checkup)")
             let status = try await scene.tool("status", "a.db").expectSuccess()
             #expect(status.text.contains("2 names"), "\(status)")
+            let check = try await scene.tool("status", "--check")
+            #expect(check.status != 0 && check.text.contains("2 names"), "\(check)")
             unlink(other)
             try await scene.tool("doctor", "a.db").expectSuccess()
+            try await scene.tool("status", "--check").expectSuccess()
         }
     }
 

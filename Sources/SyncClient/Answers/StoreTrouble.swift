@@ -16,6 +16,8 @@ public struct StoreTrouble: Sendable, Hashable {
         case unreadable
         /// Another program dropped tables of the store, and it is a new one without remotes since.
         case remade
+        /// The file has several names (hard links): another one may be opened, and damages it.
+        case links
         /// The rows cannot be compared with the history.
         case comparing
         /// History beyond its limits cannot be purged.
@@ -51,7 +53,7 @@ public struct StoreTrouble: Sendable, Hashable {
         case .reading: "commits cannot be read: \(reason)"
         case .repairing: "the triggers cannot be repaired: \(reason)"
         case .digesting: "the log cannot be moved into the history: \(reason)"
-        case .journal, .unreadable, .remade, .other: reason
+        case .journal, .unreadable, .remade, .links, .other: reason
         case .comparing: "the rows cannot be compared with the history: \(reason)"
         case .purging: "history cannot be purged: \(reason)"
         case .resting: "the file cannot be closed while it is not in use: \(reason)"

@@ -28,9 +28,9 @@ extension Store {
         verifying verify: (FileIdentity) throws -> Void
     ) throws -> TrackReport {
         try explaining("track", at: path) {
-            if let problem = HardLinks.problem(with: path) { throw problem }
             let tracker = try Tracker(path: path)
             try tracker.verifyFile(verify)
+            if let problem = HardLinks.problem(with: path) { throw problem }
             var report = try tracker.track(
                 entities: entities, options: options,
                 mending: { database, isRight in

@@ -3,8 +3,8 @@ import SyncValues
 
 /// Database files with several names.
 ///
-/// SQLite keeps what is not in the database yet in a file beside the name by which it was opened:
-/// who opens another name does not see it, and writes over it
+/// SQLite keeps what is not in the database yet in a file beside the name by which it was opened: a
+/// program that opens another name does not see it, and writes over it
 /// (sqlite.org/howtocorrupt.html, "Multiple links to the same file"). Symbolic links are followed,
 /// and do no harm.
 package enum HardLinks {
@@ -17,7 +17,7 @@ package enum HardLinks {
         return SyncError(
             .refused,
             "the database file has \(status.st_nlink) names (hard links): a program that opens "
-                + "another one damages it, and its writes are lost",
+                + "another one may damage it, and writes are lost",
             path: path,
             hint: "Find the names, and remove all but one while no program uses the file: "
                 + "find / -xdev -samefile \(Shell.quoted(path))")

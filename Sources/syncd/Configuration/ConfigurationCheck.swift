@@ -35,6 +35,7 @@ struct ConfigurationCheck {
             return missing(entry.entities, of: "entities", in: tables)
                 + missing(entry.undo, of: "undo", in: tables)
                 + otherwise(difference?.about(tables), than: entry, at: path) + unwritable(path)
+                + (HardLinks.problem(with: path).map { ["\($0.reason). \($0.hint ?? "")"] } ?? [])
         } catch {
             guard let error = error as? SyncError else { return ["\(error)"] }
             let hint = error.hint?.replacing("DB", with: Shell.quoted(path))

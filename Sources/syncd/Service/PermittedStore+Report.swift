@@ -39,7 +39,7 @@ extension PermittedStore {
         var findings = found.map(\.explanation)
         findings += try store.unreadableTables().map(\.explanation)
         // The others are said here, each in its own way.
-        let others: Set<StoreTrouble.Work> = [.journal, .unreadable, .remade]
+        let others: Set<StoreTrouble.Work> = [.journal, .unreadable, .remade, .links]
         findings += hub.state.troubles.filter { !others.contains($0.work) }.map { trouble in
             trouble.text + (trouble.hint.map { ". \($0)" } ?? "")
         }

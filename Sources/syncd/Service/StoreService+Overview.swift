@@ -51,6 +51,7 @@ extension PermittedStore {
             overview.contents = try? hub.contents(of: openedNow)
             if hub.isCurrent(openedNow) {
                 hub.forgetRemade(openedNow.store)
+                hub.noteLinks()
                 overview.troubles = hub.state.troubles
             }
         }

@@ -245,7 +245,7 @@ extension StoreHub {
             if failure?.code != .storeDamaged { troubled(.repairing, by: error) }
         }
         compareWithConfiguration(store, failure: refusal)
-        noteRemade(store)
+        noteOpened(store)
         // What was committed before is history: only later commits are sent as they happen.
         let look = try? store.poll()
         // The schema may have changed since it was verified; the repair itself changes it, too.

@@ -1,5 +1,6 @@
 import NIOCore
 import SyncCore
+import SyncStorage
 
 /// What other programs did to the schema, and what the daemon does about it.
 extension StoreHub {
@@ -130,9 +131,10 @@ extension StoreHub {
         try Store.open(path, isResolved: true, journalsIn: environment.stateDirectory)
     }
 
-    /// Says that a repair made this a new store (``RemadeStore``): to be called when it is opened,
-    /// which is when it is repaired.
-    func noteRemade(_ store: Store) {
+    /// Says that a repair made this a new store (``RemadeStore``), which is when it is opened, and
+    /// that its file has several names.
+    func noteOpened(_ store: Store) {
+        noteLinks()
         guard let remade = try? store.remade() else { return }
         troubled(.remade, reason: remade.reason, hint: RemadeStore.hint)
     }
@@ -143,6 +145,16 @@ extension StoreHub {
             case .success(nil) = Result(catching: store.remade)
         else { return }
         state.recovered([.remade])
+    }
+
+    /// Says that the file has several names, as long as it has.
+    func noteLinks() {
+        let isNoted = state.troubles.contains { $0.work == .links }
+        if let problem = HardLinks.problem(with: path) {
+            if !isNoted { troubled(.links, by: problem) }
+        } else if isNoted {
+            state.recovered([.links])
+        }
     }
 
     private func logRecovered(_ count: Int) {

@@ -169,7 +169,7 @@ struct Checkup {
         var isWhole = true
         let typed = TypedPath(path)
         if let problem = HardLinks.problem(with: StorePath.absolute(path)) {
-            result.findings.append(Finding(problem: problem.reason, hint: problem.hint ?? ""))
+            result.findings.append(Finding(problem: problem.reason, hint: problem.hint))
         }
         do {
             let verification = try await access.verify()
