@@ -25,16 +25,17 @@ extension ReplicaStorage {
             of: view, schema: schema.merge, before: region.names,
             numbering: numbering(in: region, hints: hints),
             isBoundary: region.state.boundaryRows.contains, storedRow: region.row(of:),
-            formerKey: { self.formerKey(of: $0, part: $1, in: region.state) },
+            formerKey: { self.formerKey(of: $0, part: $1, in: region) },
             stored: schema.stored)
     }
 
-    /// A value of the key of an object, as it was last stated; nil for a private number, and where
-    /// it is not one plain value.
-    private func formerKey(of uid: ObjectUID, part: Int, in state: MergeState) -> Value? {
-        guard let record = state.objects[uid] else { return nil }
+    /// A value of the key of an object, as it was last stated, or the private number that is
+    /// reserved for it; nil where it is not one plain value, or another row has the number.
+    private func formerKey(of uid: ObjectUID, part: Int, in region: AffectedRegion) -> Value? {
+        guard let record = region.state.objects[uid] else { return nil }
         let entity = schema.merge.entities[record.entity]
-        guard !entity.isPrivate, entity.key.indices.contains(part),
+        if entity.isPrivate { return region.objects[uid]?.number.map(Value.integer) }
+        guard entity.key.indices.contains(part),
             let cell = entity.cellOfColumn[entity.key[part]],
             let place = entity.cells[cell].firstIndex(of: entity.key[part]),
             record.cells.indices.contains(cell), record.cells[cell].count == 1,
