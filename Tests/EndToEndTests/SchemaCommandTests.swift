@@ -71,6 +71,15 @@ struct SchemaCommandTests {
         mkdir(scene.folder.path("shared"), 0o755)
     }
 
+    /// A store and a clone of it, with a folder between them.
+    private func makePair(_ scene: Scene) async throws {
+        try await makeStore(scene)
+        let url = "dir:" + scene.folder.path("shared")
+        try await scene.tool("remote", "add", "a.db", "origin", url).expectSuccess()
+        try await scene.tool("sync", "a.db").expectSuccess()
+        try await scene.tool("clone", url, "b.db").expectSuccess()
+    }
+
     @Test func aFolder() async throws {
         try await Scene.with { scene in
             try await makeStore(scene)
@@ -128,11 +137,7 @@ struct SchemaCommandTests {
     /// A generated column can be added once the column that it is computed from is there.
     @Test func whatDependsOnWhatIsMissingIsMadeByTheSameCommand() async throws {
         try await Scene.with { scene in
-            try await makeStore(scene)
-            let url = "dir:" + scene.folder.path("shared")
-            try await scene.tool("remote", "add", "a.db", "origin", url).expectSuccess()
-            try await scene.tool("sync", "a.db").expectSuccess()
-            try await scene.tool("clone", url, "b.db").expectSuccess()
+            try await makePair(scene)
             try await scene.tool(
                 "alter", "a.db",
                 "ALTER TABLE total ADD COLUMN m INTEGER; ALTER TABLE total ADD COLUMN g AS (m * 2)"
@@ -149,11 +154,7 @@ struct SchemaCommandTests {
 
     @Test func whatADroppedColumnLeavesIsToldOnceAndByStatus() async throws {
         try await Scene.with { scene in
-            try await makeStore(scene)
-            let url = "dir:" + scene.folder.path("shared")
-            try await scene.tool("remote", "add", "a.db", "origin", url).expectSuccess()
-            try await scene.tool("sync", "a.db").expectSuccess()
-            try await scene.tool("clone", url, "b.db").expectSuccess()
+            try await makePair(scene)
             try await scene.tool("alter", "b.db", "ALTER TABLE note ADD COLUMN gone TEXT")
                 .expectSuccess()
             try await scene.sql("b.db", "UPDATE note SET gone = 'x'")

@@ -39,12 +39,11 @@ struct Schema: FileCommand {
         let absolute = StorePath.absolute(path)
         if let from { try await pull(absolute, from: from) }
         guard let comparison = try compare(absolute) else { throw try unknown(absolute) }
-        var (changes, rest) = (comparison.changes, comparison)
-        var failed: [RefusedObject] = []
-        if apply, !rest.changes.isEmpty || rest.userVersion != nil {
-            if allowSchema { try showTexts(absolute) }
-            (failed, rest) = try await applyAll(rest, at: absolute) { changes += $0 }
-        }
+        let hasMore = !comparison.changes.isEmpty || comparison.userVersion != nil
+        let (changes, failed, rest) =
+            apply && hasMore
+            ? try await applyAll(of: comparison, at: absolute)
+            : (comparison.changes, [], comparison)
         let replica = try StoreReplica(absolute)
         defer { try? replica.close() }
         let text = SchemaText(
@@ -58,28 +57,28 @@ struct Schema: FileCommand {
         if apply, !text.isComplete { throw ExitCode.failure }
     }
 
-    /// What depends on what is missing, as a generated column does, becomes possible with it.
+    /// Rounds of ``applyAll(of:at:)``: each makes possible what depends on the one before, as a
+    /// generated column does.
     private static let roundsMax = 10
 
-    /// - Parameter more: gets what became possible.
-    /// - Returns: what could not be made, and what is missing after it.
+    /// - Returns: what was to be made, what of it was refused, and what is missing after it.
     private func applyAll(
-        _ comparison: SchemaComparison, at absolute: String,
-        more: ([SchemaComparison.Change]) -> Void
-    ) async throws -> (failed: [RefusedObject], rest: SchemaComparison) {
-        var rest = comparison
+        of comparison: SchemaComparison, at absolute: String
+    ) async throws -> ([SchemaComparison.Change], [RefusedObject], rest: SchemaComparison) {
+        var (changes, rest) = (comparison.changes, comparison)
         for _ in 0..<Self.roundsMax {
+            if allowSchema { try showTexts(absolute) }
             let wanted = rest
             let failed = try await ProgressLine.during("schema --apply") {
                 try StoreReplica.applySchema(wanted, at: absolute)
             }
             guard let next = try compare(absolute) else { throw try unknown(absolute) }
             rest = next
-            let isNew = rest.changes.map(\.sql) != wanted.changes.map(\.sql)
-            guard failed.isEmpty, !rest.changes.isEmpty, isNew else { return (failed, rest) }
-            more(rest.changes)
+            let new = rest.changes.filter { !changes.contains($0) }
+            guard failed.isEmpty, !new.isEmpty else { return (changes, failed, rest) }
+            changes += new
         }
-        return ([], rest)
+        return (changes, [], rest)
     }
 
     private func unknown(_ absolute: String) throws -> SyncError {

@@ -24,14 +24,21 @@ struct SchemaText {
             && failed.isEmpty && waiting.allSatisfy(\.isSettled)
     }
 
+    /// What `--apply` could have made, and was not made.
+    private var missing: [String] {
+        guard isApplied else { return [] }
+        let failedNames = Set(failed.map(\.name))
+        return comparison.changes.map(\.name).filter { !failedNames.contains($0) }
+    }
+
     /// - Throws: ``OutputClosed``.
     func print() throws {
         let out = Terminal.output
         guard !comparison.isEqual || !waiting.isEmpty || !changes.isEmpty else {
             return try out.line("\(path): has the schema of the store")
         }
-        let failedNames = Set(failed.map(\.name))
-        let done = changes.filter { !failedNames.contains($0.name) }
+        let left = Set(failed.map(\.name) + missing)
+        let done = changes.filter { !left.contains($0.name) }
         if !changes.isEmpty {
             try out.line(
                 isApplied
@@ -45,8 +52,8 @@ struct SchemaText {
             let word = Self.words[change.kind] ?? change.kind.rawValue
             try out.line("  \(word) \(Printable.text(change.name))\(sql.isEmpty ? "" : ": " + sql)")
         }
-        if isApplied, !comparison.changes.isEmpty {
-            let names = comparison.changes.map { Printable.text($0.name) }.joined(separator: ", ")
+        if !missing.isEmpty {
+            let names = missing.map { Printable.text($0) }.joined(separator: ", ")
             try out.line("  still missing: \(names). Run it again")
         }
         for difference in comparison.differences { try out.line(difference.line) }
@@ -76,6 +83,7 @@ struct SchemaText {
         var object: JSONObject = [
             "applied": .bool(isApplied),
             "changes": .array(changes.map(\.json)),
+            "missing": .array(missing.map { .string($0) }),
             "differences": .array(comparison.differences.map(\.json)),
             "onlyHere": .array(comparison.onlyHere.map { .string($0) }),
             "notMade": RefusedText(refused: comparison.refused + failed, path: path).json,
