@@ -57,6 +57,51 @@ struct FastLaneTests {
         #expect(reader.replica.tally.laneRefusals == ["life": 1])
     }
 
+    /// Those that the lane's own SQL has, too.
+    @Test(
+        "names, keys and kinds of tables do not matter",
+        arguments: [
+            "CREATE TABLE source(c1 INTEGER PRIMARY KEY, target, c2 TEXT, rowid_ REAL)",
+            "CREATE TABLE target(c1 TEXT PRIMARY KEY, source, c2 TEXT, rowid) WITHOUT ROWID",
+            """
+            CREATE TABLE t(c2 TEXT, c1 INTEGER, source, target, "a b" TEXT,
+              g AS (c1 + 1) STORED, PRIMARY KEY (c2, c1))
+            """,
+            "CREATE TABLE excluded(c1 TEXT PRIMARY KEY, x BLOB, y INTEGER) STRICT",
+        ])
+    func awkwardTables(sql: String) throws {
+        let folder = try TemporaryFolder()
+        let (writer, reader) = try pair(in: folder, schema: sql)
+        let name = String(sql.dropFirst(13).prefix { $0 != "(" })
+        let columns = try writer.rows(
+            "SELECT name, type, pk FROM pragma_table_info('\(name)')")
+        func value(_ row: Int, _ column: [Value]) -> String {
+            switch column[1] {
+            case .text("INTEGER"): "\(row)"
+            case .text("REAL"): "\(row).5"
+            case .text("BLOB"): "x'0\(row)'"
+            default: "'Value \(row)'"
+            }
+        }
+        func quoted(_ column: [Value]) -> String {
+            if case .text(let name) = column[0] { "\"\(name)\"" } else { "" }
+        }
+        let list = columns.map(quoted).joined(separator: ", ")
+        for row in 1...3 {
+            let values = columns.map { value(row, $0) }.joined(separator: ", ")
+            try writer.run("INSERT INTO \(name)(\(list)) VALUES (\(values))")
+        }
+        try reader.pull(from: writer)
+        let others = columns.filter { $0[2] == 0 }
+        for (row, column) in others.enumerated() {
+            try writer.run("UPDATE \(name) SET \(quoted(column)) = \(value(row + 4, column))")
+        }
+        try writer.run("UPDATE \(name) SET \(quoted(others[0])) = NULL")
+        try reader.pull(from: writer)
+        #expect(reader.replica.tally.laneObjects == 6, "\(reader.replica.tally.laneRefusals)")
+        #expect(try reader.dump() == writer.dump())
+    }
+
     @Test(
         "tables with more columns than a word has bits go the fast way, both ways, up to a limit",
         arguments: [(64, true), (65, true), (127, true), (128, false)])

@@ -7,7 +7,7 @@ package struct LogDigest {
     private let assembler: TransactionAssembler
     /// Reads the large transactions, while the other one stands at their ends.
     private let reader: LogReader
-    /// So many are written at once.
+    /// The changes that are written at once.
     private static let changesMax = 1000
 
     /// - Throws: `refused` when the log is missing.

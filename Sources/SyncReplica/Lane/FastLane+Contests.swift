@@ -136,16 +136,19 @@ extension FastLane {
     /// - Complexity: O(contested cells)
     func openConflicts() throws {
         guard !contests.isEmpty else { return }
-        storage.conflicts.forgetOpened()
+        var openings: [ConflictStorage.Opening] = []
         for arrival in arrivals.sorted(by: { $0.uid < $1.uid }) {
             for contest in contests[arrival.contests].sorted(by: { $0.cell < $1.cell }) {
-                try openConflicts(of: arrival, in: contest)
+                openings += try self.openings(of: arrival, in: contest)
             }
         }
-        try storage.conflicts.storeOpened()
+        try storage.conflicts.open(
+            openings, schema: storage.schema.merge, number: storage.history.head)
     }
 
-    private func openConflicts(of arrival: Arrival, in contest: LaneContest) throws {
+    private func openings(
+        of arrival: Arrival, in contest: LaneContest
+    ) throws -> [ConflictStorage.Opening] {
         var writer = ByteWriter()
         for column in 0..<widths[arrival.entity][contest.cell] {
             append(field(contest.place, column), to: &writer)
@@ -153,14 +156,14 @@ extension FastLane {
         let arriving = (dot: header(transaction(of: contest.place)).dot, fields: writer.bytes)
         let stored = keptVersions[contest.kept].map { ($0.dot, Array(records[$0.fields])) }
         let shown = contest.shown.map { stored[$0 - contest.kept.lowerBound] } ?? arriving
-        for (dot, fields) in (stored + [arriving]).sorted(by: { $0.0 < $1.0 })
-        where try dot != shown.0 && !RecordCoding.areEqual(fields, shown.1) {
-            try storage.conflicts.open(
-                .init(
+        return try (stored + [arriving]).sorted { $0.0 < $1.0 }.compactMap { dot, fields in
+            if try dot == shown.0 || RecordCoding.areEqual(fields, shown.1) { return nil }
+            return ConflictStorage.Opening(
+                entry: .init(
                     id: VersionID(arrival.uid, cell: contest.cell, dot: dot),
                     entity: arrival.entity, reason: .lost, value: fields, key: arrival.shownKey,
                     met: shown.0),
-                showing: shown.1, schema: storage.schema.merge, number: storage.history.head)
+                shown: shown.1)
         }
     }
 }

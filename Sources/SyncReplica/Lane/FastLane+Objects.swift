@@ -25,14 +25,19 @@ extension FastLane {
         kept.reserveCapacity(arrivals.count)
         var next = arrivals.makeIterator()
         try lane.find.forEachRow { row in
-            guard var arrival = next.next() else { return }
+            guard var arrival = next.next() else { throw Self.isAmbiguous }
             if let reason = try reason(against: &arrival, row, troubled: troubled) {
                 refuse(arrival.object, reason, entity: arrival.entity)
             } else {
                 kept.append(arrival)
             }
         }
+        guard next.next() == nil else { throw Self.isAmbiguous }
         arrivals = kept
+    }
+
+    private static var isAmbiguous: SyncError {
+        SyncError(.internalFault, "a look-up gives other rows than one for each object")
     }
 
     /// - Parameter row: what is stored of it.

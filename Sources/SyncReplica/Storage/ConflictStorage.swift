@@ -347,34 +347,31 @@ final class ConflictStorage {
         }
     }
 
-    /// Opens a conflict of an object that has no open one, with the next ``storeOpened()``.
-    /// - Parameters:
-    ///   - fields: what its row shows in the cell, as ``encoded(_:)`` makes them.
-    ///   - number: the local transaction that is being written.
-    func open(
-        _ entry: Entry, showing fields: [UInt8], schema: MergeSchema, number: Int64
-    ) throws {
-        insertOpen.addRow()
-        try bind(entry, to: insertOpen, schema: schema, number: number)
-        noteMetOfOpen.addRow()
-        noteMetOfOpen.bind(entry.id.object, at: 1)
-        noteMetOfOpen.bind(Int64(entry.id.cell), at: 2)
-        noteMetOfOpen.bind(try replicas.number(of: entry.id.dot.replica), at: 3)
-        noteMetOfOpen.bind(entry.id.dot.number, at: 4)
-        noteMetOfOpen.bind(fields, at: 5)
-        if insertOpen.isFull || noteMetOfOpen.isFull { try storeOpened() }
+    /// A conflict of an object that has no open one.
+    struct Opening {
+        let entry: Entry
+        /// What its row shows in the cell, as ``encoded(_:)`` makes it.
+        let shown: [UInt8]
     }
 
-    /// Stores the conflicts that were opened.
-    func storeOpened() throws {
-        try insertOpen.run()
-        try noteMetOfOpen.run()
-    }
-
-    /// Forgets conflicts that were opened, and not stored.
-    func forgetOpened() {
+    /// Opens conflicts.
+    /// - Parameter number: the local transaction that is being written.
+    func open(_ openings: [Opening], schema: MergeSchema, number: Int64) throws {
         insertOpen.removeRows()
         noteMetOfOpen.removeRows()
+        for opening in openings {
+            let id = opening.entry.id
+            insertOpen.addRow()
+            try bind(opening.entry, to: insertOpen, schema: schema, number: number)
+            noteMetOfOpen.addRow()
+            noteMetOfOpen.bind(id.object, at: 1)
+            noteMetOfOpen.bind(Int64(id.cell), at: 2)
+            noteMetOfOpen.bind(try replicas.number(of: id.dot.replica), at: 3)
+            noteMetOfOpen.bind(id.dot.number, at: 4)
+            noteMetOfOpen.bind(opening.shown, at: 5)
+        }
+        try insertOpen.run()
+        try noteMetOfOpen.run()
     }
 
     private func note(_ fields: [UInt8]?, instead id: VersionID) throws {

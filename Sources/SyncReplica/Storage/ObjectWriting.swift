@@ -1,7 +1,7 @@
 /// The SQL that writes many objects at once, from the rows of a `RowStatement`.
 ///
-/// What is there already is written by an INSERT that always finds it: that costs less than
-/// UPDATE … FROM, which sorts the rows into a table of its own first.
+/// What is there already is written by an INSERT that always finds it: UPDATE … FROM puts the rows
+/// into a table of its own first, which took 10 to 25 % longer.
 enum ObjectWriting {
     /// Stores new plain objects: uid, shape, key, number, place, record. Fails where an identity is
     /// taken.

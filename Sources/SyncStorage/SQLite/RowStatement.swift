@@ -34,8 +34,9 @@ package final class RowStatement: ValueBinding {
         width: Int, on connection: OpaquePointer, _ sql: (_ rows: String) -> String
     ) throws {
         let status = syncd_rows_register(connection, Int32(width))
-        guard status == SQLITE_OK, let rows = syncd_rows_make(Int32(width)) else {
-            throw SyncError.sqlite(on: connection, status: status)
+        guard status == SQLITE_OK else { throw SyncError.sqlite(on: connection, status: status) }
+        guard let rows = syncd_rows_make(Int32(width)) else {
+            preconditionFailure("no memory for rows")
         }
         self.rows = rows
         do {
@@ -56,7 +57,7 @@ package final class RowStatement: ValueBinding {
         count += 1
     }
 
-    /// Whether there are so many that it should run.
+    /// Whether it should run before more are added.
     package var isFull: Bool { syncd_rows_memory(rows) > Self.memoryMax }
 
     package func bind(_ value: Int64, at index: Int32) {

@@ -155,7 +155,7 @@ package final class SimulatedReplica: SimulatedTables {
         }
     }
 
-    /// Who commits deletes rows of the tables, and no object that these do not show.
+    /// A commit deletes rows of the tables, and no object that these do not show.
     private func checkNothingUnseenIsDeleted(_ recorded: RecordedCommit) throws {
         for case .life(let uid, _, let life) in recorded.facts
         where life.kind == .deleted && view.shownAs[uid] == nil

@@ -37,7 +37,7 @@ struct ReferenceScenarioTests {
         #expect(replicas[0].hasLogged([.value("y")]))
     }
 
-    @Test("a child that CASCADE keeps out comes back with its parent, whoever inserts it")
+    @Test("a child that CASCADE keeps out comes back with its parent")
     func cascade_insertOfParentAgain() throws {
         let replicas = try Stage.parentAndChild(.cascade)
         let (a, b) = (replicas[0], replicas[1])
