@@ -43,7 +43,7 @@ struct BarredStoreTests {
         }
         let words = "may not search the folder \(folder)"
         #expect(reason?.contains(words) == true, "\(reason ?? "nil")")
-        #expect(daemon.log.contains(words), "\(daemon.log)")
+        try await daemon.logs(words)
         #expect(!daemon.log.contains("the file is gone"), "\(daemon.log)")
         chmod(folder, 0o777)
         try await eventually("it is back: \(daemon.log)") {

@@ -47,9 +47,7 @@ import Testing
         try await seen.begun()
         try configure(", track: true, undo: ['*'], keep: none")
         daemon.signal(SIGHUP)
-        try await eventually("it is recorded so; log: \(daemon.log)") {
-            daemon.log.contains("recorded as configured from now on")
-        }
+        try await daemon.logs("recorded as configured from now on")
         #expect(try await troubles(daemon).isEmpty)
         try sqlite3(
             store,
@@ -95,7 +93,7 @@ import Testing
             ["--check-config"] + TestDaemon.arguments(folder))
         #expect(check.status == 1, "\(check)")
         for word in words { #expect(check.errors.contains(word), "\(word) in \(check)") }
-        for word in words.dropLast() { #expect(daemon.log.contains(word), "\(daemon.log)") }
+        for word in words.dropLast() { try await daemon.logs(word) }
         // An entry that says nothing of it is content.
         try configure("")
         daemon.signal(SIGHUP)
@@ -109,9 +107,7 @@ import Testing
         #expect(tracked.status == 0, "\(tracked)")
         try configure(", track: true, entities: [Album], undo: [Album, Artist]")
         let daemon = try await TestDaemon(in: folder)
-        try await eventually("old values are kept; log: \(daemon.log)") {
-            daemon.log.contains("recorded as configured from now on")
-        }
+        try await daemon.logs("recorded as configured from now on")
         try await eventually("it is open") { (try? await daemon.client.head(store)) != nil }
         #expect(try await daemon.client.status(store).entities.map(\.name) == ["Album"])
         #expect(try await troubles(daemon).isEmpty)

@@ -105,7 +105,7 @@ struct DaemonDroppedTablesTests {
                     || seen.has { if case .storeReplaced = $0 { true } else { false } }
             }
         }
-        #expect(daemon.log.contains("its identity is lost"))
+        try await daemon.logs("its identity is lost")
         let again = Collector(daemon.client.subscribe(store))
         try await again.begun()
         try await write(store, "UPDATE Album SET Title = 'told' WHERE AlbumId = 1")

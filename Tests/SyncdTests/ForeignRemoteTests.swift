@@ -198,7 +198,7 @@ struct ForeignRemoteTests {
         let answer = try #require(raw.message())
         #expect(answer.contains("machine") && !answer.contains("\(id)"), "\(answer)")
         // The administrator learns it from the log.
-        #expect(daemon.log.contains("\(id)"))
+        try await daemon.logs("\(id)")
     }
 
     @Test func aStoreThatEncryptsIsSentInTheClearOnRequestAlone() async throws {
@@ -225,7 +225,7 @@ struct ForeignRemoteTests {
             try await remote(daemon, store)?.error?.contains("encrypted: false") == true
         }
         #expect(try await remote(daemon, store)?.lastSync == nil)
-        #expect(daemon.log.contains("remote o is not used by the daemon"), "\(daemon.log)")
+        try await daemon.logs("remote o is not used by the daemon")
         let doctor = try run(
             Programs.synctool.path, ["doctor", store],
             environment: ["SYNCD_SOCKET": daemon.socket])

@@ -98,6 +98,16 @@ final class TestDaemon: Sendable {
         (try? String(contentsOfFile: directory.file("log"), encoding: .utf8)) ?? ""
     }
 
+    /// Waits until the journal has the words: a line may come a moment after what it is about was seen.
+    ///
+    /// - Parameter times: how often, exactly; at least once without it.
+    func logs(_ words: String, times: Int? = nil) async throws {
+        try await eventually("in the log: '\(words)'\n\(log)") {
+            let count = log.components(separatedBy: words).count - 1
+            return times.map { count == $0 } ?? (count > 0)
+        }
+    }
+
     /// Gives a tracked database to another user, and waits until that user's worker serves it.
     func give(_ store: String, to owner: UInt32) async throws {
         chown(store, owner, owner)
