@@ -43,6 +43,8 @@ extension MergeSchema {
     ///   reference may be the text of the number that they name.
     /// - Complexity: O(length of the values)
     package func key(_ entity: Int, _ values: [Value]) -> RowKey {
+        // A number has one spelling.
+        if values.count == 1, case .integer = values[0] { return RowKey(entity: entity, values) }
         let description = entities[entity]
         if description.isPrivate { return RowKey(entity: entity, Self.numbers(values)) }
         var folded = values

@@ -26,7 +26,7 @@ struct JoinedNames {
         var names: [RowKey: ObjectUID] = [:]
         while try select.step() {
             guard let entity = schema.position(of: select.text(0) ?? ""),
-                let uid = ObjectUID(bytes: select.blob(2) ?? [])
+                let uid: ObjectUID = select.identifier(2)
             else { continue }
             names[RowKey(entity: entity, [.integer(select.integer(1))])] = uid
         }

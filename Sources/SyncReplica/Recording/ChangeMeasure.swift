@@ -14,7 +14,9 @@ final class ChangeMeasure: ChangeMeasuring {
 
     private let storage: ReplicaStorage
     private let tables: LoggedTables
-    private let isSmall: Bool
+    /// Bytes of the database.
+    private let size: Int64
+    private var isSmall: Bool { size < Self.databaseMin }
     /// By entity of the schema.
     private let ranks: [Int?]
     /// The entities that refer to themselves.
@@ -38,7 +40,7 @@ final class ChangeMeasure: ChangeMeasuring {
         let size = try Statement(
             "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
             on: storage.connection)
-        isSmall = try size.step() && size.integer(0) < Self.databaseMin
+        self.size = try size.step() ? size.integer(0) : .max
         let schema = storage.schema.merge
         ranks = Self.ranks(in: schema)
         nested = Set(
@@ -71,9 +73,10 @@ final class ChangeMeasure: ChangeMeasuring {
         try tables.find(change.entity).map { nested.contains($0.position) } ?? false
     }
 
-    /// Whether that many changes may be beyond the limits for one transaction.
+    /// Whether that many changes of one commit may be beyond the limits for one transaction: the
+    /// values are those of different rows, which are in the database.
     func mayExceed(_ limits: PartitionLimits, count: Int) -> Bool {
-        !isSmall || count > limits.factsMax / factsMax
+        size > limits.bytesMax || count > limits.factsMax / factsMax
     }
 
     /// The facts that a change makes, at most.

@@ -311,7 +311,7 @@ final class LocalLane {
     }
 
     private func uid(_ row: Statement) throws -> ObjectUID {
-        guard let uid = ObjectUID(bytes: row.blob(1) ?? []) else {
+        guard let uid: ObjectUID = row.identifier(1) else {
             throw SyncError(.corrupt, "an identity in syncd_object does not have 16 bytes")
         }
         return uid

@@ -48,15 +48,6 @@ final class LoggedWrites {
         let inserter: Int32
     }
 
-    /// A change of a table that is here.
-    private struct LoggedChange {
-        let change: NetChange
-        let key: RowKey
-        let entry: UnrecordedTransactions.Entry
-        let place: Int32
-        let logged: LoggedTables.Place
-    }
-
     /// What a transaction did to a row.
     struct Change {
         private let packedRow: Int32
@@ -134,13 +125,15 @@ final class LoggedWrites {
         for place in start.place..<recording.entries.count {
             if changes.count == changesMax { end = min(end, Cursor(place: place)) }
             if end <= Cursor(place: place) { break }
+            let entry = recording.entries[place]
             try forEachChange(at: place, of: recording, from: unrecorded) {
-                cursor, change in
+                cursor, change, key, logged in
                 guard cursor >= start, cursor < end else { return }
                 if changes.count == changesMax {
                     end = cursor
                 } else {
-                    changes.append(try note(change))
+                    changes.append(
+                        try note(change, of: key, logged, by: Int32(place), entry))
                 }
             }
             starts.append(changes.count)
@@ -159,10 +152,11 @@ final class LoggedWrites {
     ) throws {
         forgetWrites()
         for place in recording.entries.indices {
+            let entry = recording.entries[place]
             try forEachChange(at: place, of: recording, from: unrecorded, isKnown: true) {
-                cursor, change in
-                guard let row = row(at: change.key) else { return }
-                let noted = try note(change)
+                cursor, change, key, logged in
+                guard let row = row(at: key) else { return }
+                let noted = try note(change, of: key, logged, by: Int32(place), entry)
                 if cursor < start {
                     rows[row].isEarlier = true
                 } else if cursor >= end {
@@ -178,7 +172,8 @@ final class LoggedWrites {
     /// - Parameter isKnown: whether only changes of rows that are known are wanted.
     private func forEachChange(
         at place: Int, of recording: LocalRecording, from unrecorded: UnrecordedTransactions,
-        isKnown: Bool = false, _ body: (Cursor, LoggedChange) throws -> Void
+        isKnown: Bool = false,
+        _ body: (Cursor, NetChange, RowKey, LoggedTables.Place) throws -> Void
     ) throws {
         let entry = recording.entries[place]
         var index = -1
@@ -196,10 +191,7 @@ final class LoggedWrites {
         } _: { change in
             guard let logged else { return }
             try body(
-                Cursor(place: place, index: index),
-                LoggedChange(
-                    change: change, key: try key(of: change, logged), entry: entry,
-                    place: Int32(place), logged: logged))
+                Cursor(place: place, index: index), change, try key(of: change, logged), logged)
         }
     }
 
@@ -232,7 +224,7 @@ final class LoggedWrites {
     func key(of row: Int) -> RowKey {
         let row = rows[row]
         guard row.isNumbered else { return keys[Int(row.number)] }
-        return schema.key(Int(row.entity), [.integer(row.number)])
+        return RowKey(entity: Int(row.entity), [.integer(row.number)])
     }
 
     /// The insert that a row began with; nil: it was there before.
@@ -317,29 +309,31 @@ final class LoggedWrites {
         return schema.key(logged.position, values)
     }
 
-    private func note(_ noted: LoggedChange) throws -> Change {
-        let (change, key, place) = (noted.change, noted.key, noted.place)
+    private func note(
+        _ change: NetChange, of key: RowKey, _ logged: LoggedTables.Place, by writer: Int32,
+        _ entry: UnrecordedTransactions.Entry
+    ) throws -> Change {
         let row = try row(at: key) ?? append(key)
         let isFirst = !rows[row].isNoted
         rows[row].isNoted = true
         if change.kind == .insert {
             let birth = ObjectBirth(
                 seq: change.seq,
-                time: noted.entry.time(change.written.first?.ageMilliseconds ?? 0))
-            births.append(Birth(birth: birth, inserter: place))
+                time: entry.time(change.written.first?.ageMilliseconds ?? 0))
+            births.append(Birth(birth: birth, inserter: writer))
             if isFirst { rows[row].birth = Int32(births.count - 1) } else { try recreate(row) }
             return .insert(row)
         }
         if change.kind == .delete {
             guard deleter(of: row) == nil else { throw LocalLaneReason.delete }
-            deleters[Int32(row)] = place
+            deleters[Int32(row)] = writer
             return .delete(row)
         }
-        let cells = cells(of: change, noted.logged, schema.entities[key.entity])
+        let cells = cells(of: change, logged)
         if let entity = entities[key.entity], cells.intersects(entity.keyCells) {
             throw LocalLaneReason.key
         }
-        note(cells, of: row, by: place)
+        note(cells, of: row, by: writer)
         return .update(row, cells: cells)
     }
 
@@ -380,15 +374,8 @@ final class LoggedWrites {
     }
 
     /// The cells that an update wrote.
-    private func cells(
-        of change: NetChange, _ logged: LoggedTables.Place, _ entity: MergeEntity
-    ) -> PositionSet {
-        if cellsOfColumns[change.entity.id] == nil {
-            cellsOfColumns[change.entity.id] = logged.columns.map { column in
-                column.flatMap { entity.cellOfColumn[$0] }
-            }
-        }
-        guard let known = cellsOfColumns[change.entity.id] else { return PositionSet() }
+    private func cells(of change: NetChange, _ logged: LoggedTables.Place) -> PositionSet {
+        let known = cellsOfColumns(of: change.entity.id, logged)
         var cells = PositionSet()
         for (index, word) in change.mask.words.enumerated() {
             var rest = word
@@ -399,5 +386,14 @@ final class LoggedWrites {
             }
         }
         return cells
+    }
+
+    /// The cell of each column of an entity of the log.
+    private func cellsOfColumns(of entity: Int64, _ logged: LoggedTables.Place) -> [Int?] {
+        if let known = cellsOfColumns[entity] { return known }
+        let cells = schema.entities[logged.position].cellOfColumn
+        let found = logged.columns.map { column in column.flatMap { cells[$0] } }
+        cellsOfColumns[entity] = found
+        return found
     }
 }

@@ -36,7 +36,7 @@ extension Store {
                     """, on: connection)
                 var leads: [ClockLead] = []
                 while try select.step() {
-                    guard let replica = ReplicaID(bytes: select.blob(0) ?? []) else { continue }
+                    guard let replica: ReplicaID = select.identifier(0) else { continue }
                     let time = HybridTime(rawValue: UInt64(bitPattern: select.integer(1)))
                     let ahead = time.milliseconds - max(0, min(now.milliseconds, 1 << 50))
                     guard ahead > HybridClock.driftMax.milliseconds else { continue }

@@ -61,7 +61,7 @@ private enum ComparisonRows {
             .observed(at: Timestamp.now().milliseconds).time
         var rows: [ReplicaComparison] = []
         while try select.step() {
-            guard let replica = ReplicaID(bytes: select.blob(0) ?? []) else { continue }
+            guard let replica: ReplicaID = select.identifier(0) else { continue }
             let names = Data((select.text(3) ?? "[]").utf8)
             let peer = PeerStorage.Peer(replica: replica, behindSince: select.integerOrNil(4))
             rows.append(

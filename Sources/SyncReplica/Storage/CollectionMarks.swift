@@ -117,7 +117,7 @@ final class CollectionMarks {
         let select = try Statement("SELECT uid FROM syncd_mark", on: connection)
         var marked: Set<ObjectUID> = []
         while try select.step() {
-            if let uid = ObjectUID(bytes: select.blob(0) ?? []) { marked.insert(uid) }
+            if let uid: ObjectUID = select.identifier(0) { marked.insert(uid) }
         }
         return marked
     }
@@ -142,7 +142,7 @@ final class CollectionMarks {
             select.bind(round, at: 1)
             select.bind(Int64(count - uids.count), at: 2)
             while try select.step() {
-                guard let uid = ObjectUID(bytes: select.blob(0) ?? []) else {
+                guard let uid: ObjectUID = select.identifier(0) else {
                     throw SyncError(
                         .corrupt, "an identity in syncd_mark does not have 16 bytes")
                 }

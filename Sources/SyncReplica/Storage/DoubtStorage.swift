@@ -26,7 +26,7 @@ struct DoubtStorage {
             "SELECT uid, replica, number, confirmed FROM syncd_doubt", on: connection)
         var doubts: Doubts = [:]
         while try select.step() {
-            guard let uid = ObjectUID(bytes: select.blob(0) ?? []) else {
+            guard let uid: ObjectUID = select.identifier(0) else {
                 throw SyncError(.corrupt, "an identity in syncd_doubt does not have 16 bytes")
             }
             let dot = Dot(try replicas.name(of: select.integer(1)), select.integer(2))

@@ -38,7 +38,7 @@ final class ReplicaNameStorage {
         var names: [ReplicaID: Entry] = [:]
         defer { selectAll.reset() }
         while try selectAll.step() {
-            guard let replica = ReplicaID(bytes: selectAll.blob(0) ?? []),
+            guard let replica: ReplicaID = selectAll.identifier(0),
                 let name = ReplicaName(selectAll.text(2) ?? "")
             else { continue }
             names[replica] = Entry(

@@ -31,7 +31,7 @@ final class ReplicaNames {
         numbers = [:]
         names = [:]
         while try select.step() {
-            guard let replica = ReplicaID(bytes: select.blob(1) ?? []) else { continue }
+            guard let replica: ReplicaID = select.identifier(1) else { continue }
             let number = select.integer(0)
             guard number > 0 else {
                 throw SyncError(

@@ -68,7 +68,7 @@ final class SignerStorage {
     }
 
     private func signer(_ row: Statement) throws -> Signer {
-        guard let replica = ReplicaID(bytes: row.blob(0) ?? []),
+        guard let replica: ReplicaID = row.identifier(0),
             let key = VerifyingKey(bytes: row.blob(1) ?? []),
             let base = ChainLink(number: row.integer(3), hash: row.blob(4) ?? [])
         else { throw SyncError(.corrupt, "the table syncd_signer has a row that is no key") }

@@ -140,6 +140,11 @@ package final class Statement: ValueBinding {
         return [UInt8](UnsafeRawBufferPointer(start: bytes, count: count))
     }
 
+    /// The identifier in a blob of sixteen bytes; nil for anything else.
+    package func identifier<ID: Identifier>(_ column: Int32) -> ID? {
+        withBlob(column) { ID(bytes: $0) }
+    }
+
     /// Calls `body` with the bytes of a blob, without a copy; they end with it.
     package func withBlob<Result>(
         _ column: Int32, _ body: (UnsafeRawBufferPointer) throws -> Result

@@ -13,11 +13,16 @@ extension Identifier {
 
     /// - Parameter bytes: exactly sixteen; nil otherwise.
     package init?(bytes: [UInt8]) {
+        guard let read = bytes.withUnsafeBytes({ Self(bytes: $0) }) else { return nil }
+        self = read
+    }
+
+    /// - Parameter bytes: exactly sixteen; nil otherwise.
+    package init?(bytes: UnsafeRawBufferPointer) {
         guard bytes.count == 16 else { return nil }
-        func word(_ range: Range<Int>) -> UInt64 {
-            bytes[range].reduce(0) { $0 << 8 | UInt64($1) }
-        }
-        self.init(high: word(0..<8), low: word(8..<16))
+        self.init(
+            high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+            low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
     }
 
     /// - Parameter text: 32 hexadecimal digits; nil otherwise.
