@@ -223,6 +223,40 @@ struct ForeignSchemaTests {
         #expect(try a.replica.waiting.isEmpty)
     }
 
+    /// A replica that has dropped a table forwards its rows, also after a collection, and when it is
+    /// another replica by then: one that was restored.
+    @Test(arguments: [false, true])
+    func rowsOfADroppedTableAreForwarded(isRenewed: Bool) throws {
+        var (a, b) = try pair()
+        let snapshot = try a.replica.batches(since: VersionVector())
+        let c = try TestStore(
+            folder.file("c.db"), StoreReplica.create(at: folder.file("c.db"), from: snapshot[0]))
+        try c.run("INSERT INTO list VALUES (7, 'from c', 'x')")
+        try TestStore.sync(c, a)
+        try a.run(
+            """
+            INSERT INTO list VALUES (8, 'from a', 'y'); UPDATE list SET name = 'edited' WHERE id = 2;
+            DELETE FROM list WHERE id = 1
+            """)
+        _ = try a.replica.vector
+        try Store.alter(a.path, running: "DROP TABLE list")
+        _ = try a.replica.collect(lease: .seconds(-1))
+        if isRenewed {
+            _ = try a.replica.renewIdentity()
+            try a.replica.close()
+            a = try TestStore(a.path, StoreReplica(a.path))
+        }
+        for store in [b, c] {
+            try TestStore.sync(a, store)
+            let rows = try store.rows("SELECT name, item FROM list ORDER BY name")
+            #expect(rows == [["edited", .null], ["from a", "y"], ["from c", "x"]])
+        }
+        try a.run("CREATE TABLE list(id INTEGER PRIMARY KEY, name TEXT, item TEXT REFERENCES item)")
+        try Store.track(a.path)
+        try TestStore.sync(a, b)
+        #expect(try a.rows("SELECT count(*) FROM list") == [[3]])
+    }
+
     @Test func droppedTableNeedsADecisionAndComesBackWithItsRows() throws {
         let (a, b) = try pair()
         try a.run("PRAGMA foreign_keys = OFF; DROP TABLE list")

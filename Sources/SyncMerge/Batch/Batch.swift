@@ -169,6 +169,9 @@ extension Batch {
             self.cells = cells
         }
 
+        /// Whether the key is a private number.
+        package var hasPrivateNumbers: Bool { isPrivate && !sharesNumbers }
+
         /// Whether rows are identified in the same way. Where they are not, the facts of one
         /// cannot be shown by the other: two replicas made tables of one name with other keys.
         package func identifiesRows(as ours: MergeEntity) -> Bool { isPrivate == ours.isPrivate }

@@ -16,10 +16,10 @@ struct CollectionSurvey {
         let marked = try storage.marks.all()
         var work: [ObjectUID] = []
         var names: [ObjectUID: [ObjectUID]] = [:]
-        try storage.objects.forEach(after: -1) { uid, object in
-            for life in object.record.life { used.insert(life.dot) }
-            factCount += object.record.life.count
-            for version in object.record.cells.joined() {
+        func add(_ record: ObjectRecord, of uid: ObjectUID) {
+            for life in record.life { used.insert(life.dot) }
+            factCount += record.life.count
+            for version in record.cells.joined() {
                 used.insert(version.dot)
                 factCount += 1
                 for target in version.value.compactMap(\.target) where marked.contains(target) {
@@ -31,6 +31,8 @@ struct CollectionSurvey {
                 }
             }
         }
+        try storage.objects.forEach(after: -1) { add($1.record, of: $0) }
+        try storage.objects.forEachForeign { add($2, of: $0) }
         for (alias, dot) in try storage.objects.aliases() {
             used.insert(dot)
             work += [alias.first, alias.second].filter(marked.contains)

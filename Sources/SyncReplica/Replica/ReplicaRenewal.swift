@@ -104,23 +104,32 @@ struct ReplicaRenewal {
         let objects = storage.objects
         var affected: [(ObjectUID, StoredObject)] = []
         try objects.forEach(after: -1) { uid, object in
-            guard object.record.dots.contains(where: { $0 != renamed($0, to: new) }) else { return }
+            guard let record = renamed(object.record, to: new) else { return }
             var object = object
-            object.record.life = object.record.life.map {
-                Life(renamed($0.dot, to: new), kind: $0.kind, incarnation: $0.incarnation)
-            }
-            object.record.cells = object.record.cells.map { versions in
-                versions.map {
-                    Version(
-                        renamed($0.dot, to: new), incarnation: $0.incarnation,
-                        value: renamed($0.value, to: new))
-                }
-            }
+            object.record = record
             affected.append((uid, object))
         }
         for (uid, object) in affected {
             try objects.write(object, uid: uid, replacing: nil)
         }
+        try objects.rewriteForeign { renamed($0, to: new) }
+    }
+
+    /// The record with the new names; nil: it has none of the old ones.
+    private func renamed(_ record: ObjectRecord, to new: ReplicaID) -> ObjectRecord? {
+        guard record.dots.contains(where: { $0 != renamed($0, to: new) }) else { return nil }
+        var record = record
+        record.life = record.life.map {
+            Life(renamed($0.dot, to: new), kind: $0.kind, incarnation: $0.incarnation)
+        }
+        record.cells = record.cells.map { versions in
+            versions.map {
+                Version(
+                    renamed($0.dot, to: new), incarnation: $0.incarnation,
+                    value: renamed($0.value, to: new))
+            }
+        }
+        return record
     }
 
     private func renameUnknown(to new: ReplicaID) throws {

@@ -31,7 +31,7 @@ struct OutgoingExtraction: BatchSource {
         content = parts.content
         entities = parts.described.entities
         places = parts.places
-        widths = storage.schema.merge.entities.map { $0.cells.map(\.count) }
+        widths = parts.widths
         names = storage.replicas.names
         numbers = storage.replicas.numbers
     }

@@ -26,6 +26,8 @@ struct OutgoingParts {
     private(set) var described: DescribedEntities
     /// By number in `syncd_shape`: the position among the described entities; none: it has none.
     private(set) var places: [Int64: Int] = [:]
+    /// By position among the described entities: the columns of each cell of a record.
+    private(set) var widths: [[Int]]
 
     private let storage: ReplicaStorage
     private let since: VersionVector
@@ -85,13 +87,15 @@ struct OutgoingParts {
         weightMax = min(Self.weightMax, factsMax)
         self.rowBytesMax = rowBytesMax
         described = DescribedEntities(storage.schema.merge.batchEntities)
+        widths = storage.schema.merge.entities.map { $0.cells.map(\.count) }
     }
 
     private mutating func collect(after place: Int64) throws {
         if isWeighed { try weighLarge(after: place) }
         try collectTransactions(after: place)
-        try collectUnknown()
+        // Tables that were dropped get the cells of their records, and then those that are unknown.
         try collectRecords(after: place)
+        try collectUnknown()
         for (alias, dot) in try storage.objects.aliases().sorted(by: { $0.key < $1.key }) {
             guard let part = try part(of: dot) else { continue }
             parts[part].others.append((.alias(alias.first, alias.second, dot), nil))
@@ -125,10 +129,10 @@ struct OutgoingParts {
     }
 
     private mutating func weighLarge(after place: Int64) throws {
-        let widths = storage.schema.merge.entities.map { $0.cells.map(\.count) }
         var record = OutgoingRecord()
         try storage.objects.forEachRecord(after: place, bytesMin: Self.largeBytes) {
-            _, entity, _, bytes in
+            _, shape, _, bytes in
+            guard let entity = try self.place(of: shape) else { return }
             try record.read(bytes, widths: widths[entity])
             for fact in record.facts where fact.bytes.count >= Self.largeBytes {
                 large[fact.dot, default: 0] += fact.bytes.count / Self.largeBytes
@@ -177,9 +181,17 @@ struct OutgoingParts {
         if let own = storage.shapes.position(of: shape) {
             place = own
         } else {
-            place = try storage.shapes.foreign(shape).map { described.place(of: $0) }
+            place = try storage.shapes.foreign(shape).map { describe($0) }
         }
         places[shape] = place
+        return place
+    }
+
+    /// The position of an entity that the schema does not have: of a table that was dropped.
+    private mutating func describe(_ foreign: Batch.Entity) -> Int {
+        let place = described.place(of: foreign)
+        while widths.count <= place { widths.append([]) }
+        widths[place] = foreign.cells.map(\.count)
         return place
     }
 
@@ -204,16 +216,22 @@ struct OutgoingParts {
     }
 
     private mutating func collectRecords(after place: Int64) throws {
-        let schema = storage.schema.merge
-        let widths = schema.entities.map { $0.cells.map(\.count) }
-        let isPrivate = schema.entities.map(\.hasPrivateNumbers)
+        var last: (shape: Int64, place: Int)?
         var finder = Finder(ends: ends, since: since, numbers: storage.replicas.numbers)
         var record = OutgoingRecord()
         /// The part of each fact; nil: it is not sent.
         var owners: [Int?] = []
         var found: [Int] = []
         var writer = ByteWriter()
-        try storage.objects.forEachRecord(after: place) { uid, entity, number, bytes in
+        try storage.objects.forEachRecord(after: place) { uid, shape, number, bytes in
+            let entity: Int
+            if let last, last.shape == shape {
+                entity = last.place
+            } else {
+                guard let place = try self.place(of: shape) else { return }
+                entity = place
+                last = (shape, place)
+            }
             try record.read(bytes, widths: widths[entity])
             owners.removeAll(keepingCapacity: true)
             found.removeAll(keepingCapacity: true)
@@ -226,7 +244,7 @@ struct OutgoingParts {
                 if !found.contains(part) { found.append(part) }
             }
             // Shared numbers are facts.
-            let number = isPrivate[entity] ? number : nil
+            let number = described.entities[entity].hasPrivateNumbers ? number : nil
             if found.count == 1, !owners.contains(nil) {
                 return try append(
                     .init(uid: uid, entity: entity, number: number, bytes: bytes), to: found[0])
@@ -255,7 +273,7 @@ struct OutgoingParts {
     }
 
     private func refusal(of record: OutgoingPart.Record) throws -> SyncError {
-        let table = storage.schema.tables[record.entity].name
+        let table = described.entities[record.entity].name
         let size =
             "has \(record.bytes.count / 1_000_000) MB in its columns: a batch has room for "
             + "\(rowBytesMax / 1_000_000) MB"

@@ -16,17 +16,27 @@ struct OutgoingVerifier {
     /// - Complexity: O(facts of the store)
     func verify(_ batches: [Batch]) throws {
         var stored: [Dot: [Fact]] = [:]
-        for (uid, object) in try storage.objects.all() {
-            let entity = object.record.entity
-            for life in object.record.life {
+        func add(_ record: ObjectRecord, of uid: ObjectUID, as entity: Int) {
+            for life in record.life {
                 stored[life.dot, default: []].append(.life(uid, entity: entity, life))
             }
-            for (cell, versions) in object.record.cells.enumerated() {
+            for (cell, versions) in record.cells.enumerated() {
                 for version in versions {
                     stored[version.dot, default: []].append(
                         .cell(uid, entity: entity, cell: cell, version))
                 }
             }
+        }
+        for (uid, object) in try storage.objects.all() {
+            add(object.record, of: uid, as: object.record.entity)
+        }
+        // Of tables that were dropped. All batches describe the same entities.
+        let entities = batches.first?.entities ?? []
+        try storage.objects.forEachForeign { uid, foreign, record in
+            let place = entities.lastIndex {
+                $0.name == foreign.name && $0.isPrivate == foreign.isPrivate
+            }
+            if let place { add(record, of: uid, as: place) }
         }
         for (alias, dot) in try storage.objects.aliases() {
             stored[dot, default: []].append(.alias(alias.first, alias.second, dot))

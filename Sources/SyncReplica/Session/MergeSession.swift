@@ -130,7 +130,8 @@ final class MergeSession {
         missedCount = missed.count
         // The changes that were just logged have to be in history.
         if missedCount > 0 { transaction = try begin(on: storage) }
-        let isShown = try LocalRecorder(transaction).record(isRestructured: isRestructured)
+        let isShown = try LocalRecorder(transaction, isShown: !missed.hasReturned)
+            .record(isRestructured: isRestructured)
         if missed.hasReturned || isRestructured || !isShown {
             try RegionUpdate(transaction).showAll()
         }

@@ -170,12 +170,13 @@ final class ObjectStorage {
         }
     }
 
-    /// Calls `body` with the record of each object that a transaction after a position wrote, and
-    /// with its entity and its number. The bytes end with the call.
+    /// Calls `body` with the record of each object that a transaction after a position wrote, also
+    /// of tables that were dropped, and with its number in `syncd_shape` and its own. The bytes end
+    /// with the call.
     /// - Complexity: O(their facts)
     func forEachRecord(
         after place: Int64,
-        _ body: (ObjectUID, Int, Int64?, UnsafeRawBufferPointer) throws -> Void
+        _ body: (ObjectUID, _ shape: Int64, Int64?, UnsafeRawBufferPointer) throws -> Void
     ) throws {
         // Of all objects none has to be found by an index.
         let select = place > 0 ? selectAfter : selectAll
@@ -187,7 +188,7 @@ final class ObjectStorage {
     /// - Complexity: O(objects, and the facts of those with such records)
     func forEachRecord(
         after place: Int64, bytesMin: Int,
-        _ body: (ObjectUID, Int, Int64?, UnsafeRawBufferPointer) throws -> Void
+        _ body: (ObjectUID, _ shape: Int64, Int64?, UnsafeRawBufferPointer) throws -> Void
     ) throws {
         let select = try Statement(
             """
@@ -201,13 +202,11 @@ final class ObjectStorage {
 
     private func forEachRecord(
         of select: Statement, after place: Int64,
-        _ body: (ObjectUID, Int, Int64?, UnsafeRawBufferPointer) throws -> Void
+        _ body: (ObjectUID, _ shape: Int64, Int64?, UnsafeRawBufferPointer) throws -> Void
     ) throws {
         defer { select.reset() }
         while try select.step() {
-            guard select.integer(Column.place) > place,
-                let entity = shapes.position(of: select.integer(Column.shape))
-            else { continue }
+            guard select.integer(Column.place) > place else { continue }
             let words = select.withBlob(Column.uid) { bytes -> (UInt64, UInt64)? in
                 guard bytes.count == 16 else { return nil }
                 return (
@@ -218,7 +217,7 @@ final class ObjectStorage {
             guard let words else { throw Self.damagedIdentity }
             try select.withBlob(Column.record) { record in
                 try body(
-                    ObjectUID(high: words.0, low: words.1), entity,
+                    ObjectUID(high: words.0, low: words.1), select.integer(Column.shape),
                     select.integerOrNil(Column.number), record)
             }
         }
@@ -235,6 +234,33 @@ final class ObjectStorage {
         while try select.step() {
             guard let (uid, object) = try object(select) else { continue }
             try body(uid, object)
+        }
+    }
+
+    /// Calls `body` for each object whose table was dropped: its facts are kept for others, and for a
+    /// table that is made again under the name. The entity of its record means nothing.
+    /// - Complexity: O(objects, and the facts of dropped tables)
+    func forEachForeign(
+        _ body: (ObjectUID, Batch.Entity, ObjectRecord) throws -> Void
+    ) throws {
+        let own = schema.entities.indices.map { String(shapes.number(of: $0)) }
+        let select = try Statement(
+            """
+            SELECT \(Column.list) FROM syncd_object WHERE shape NOT IN (\(own.joined(separator: ", ")))
+            """, on: connection)
+        var last: (shape: Int64, entity: Batch.Entity)?
+        while try select.step() {
+            let shape = select.integer(Column.shape)
+            if last?.shape != shape {
+                last = try shapes.foreign(shape).map { (shape, $0) }
+            }
+            guard let entity = last?.entity else {
+                throw SyncError(.corrupt, "an object in syncd_object has an unknown shape")
+            }
+            let record = try RecordCoding.decode(
+                select.blob(Column.record) ?? [], entity: 0, widths: entity.cells.map(\.count),
+                replicas: replicas)
+            try body(uid(select.blob(Column.uid)), entity, record)
         }
     }
 
@@ -408,6 +434,22 @@ final class ObjectStorage {
         try totals.reload()
     }
 
+    /// Replaces the records of objects whose tables were dropped.
+    /// - Parameter transform: the new record of a stored one; nil: it stays.
+    /// - Complexity: O(facts of dropped tables); what changes is in memory.
+    func rewriteForeign(_ transform: (ObjectRecord) -> ObjectRecord?) throws {
+        var changed: [(ObjectUID, ObjectRecord)] = []
+        try forEachForeign { uid, _, record in
+            if let new = transform(record) { changed.append((uid, new)) }
+        }
+        let update = try Statement(
+            "UPDATE syncd_object SET record = ?2 WHERE uid = ?1", on: connection)
+        for (uid, record) in changed {
+            try update.run(
+                .blob(uid.bytes), .blob(try RecordCoding.encode(record, replicas: replicas)))
+        }
+    }
+
     /// Deletes an object without a fact, or a dead one: the totals do not count it.
     func remove(_ uid: ObjectUID) throws { try remove.run(.blob(uid.bytes)) }
 
@@ -430,6 +472,8 @@ final class ObjectStorage {
     func clearKeys(ofEntity entity: Int) throws {
         try Statement("UPDATE syncd_object SET key = NULL WHERE shape = ?1", on: connection)
             .run(.integer(shapes.number(of: entity)))
+        // Whether a row is shown is summed, too.
+        try totals.forget(entity)
     }
 
     /// Names another replica as the writer of the aliases of its transactions after a number. The
@@ -457,7 +501,7 @@ final class ObjectStorage {
         var changed: [(Int64, [UInt8])] = []
         select.bind(shape, at: 1)
         while try select.step() {
-            guard let uid = ObjectUID(bytes: select.blob(2) ?? []) else {
+            guard let uid: ObjectUID = select.identifier(2) else {
                 throw SyncError(.corrupt, "an identity in syncd_object does not have 16 bytes")
             }
             changed.append((select.integer(0), try transform(uid, select.blob(1) ?? [])))

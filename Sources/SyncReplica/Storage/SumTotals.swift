@@ -27,6 +27,7 @@ final class SumTotals {
     private let shapes: Shapes
     private let select: Statement
     private let upsert: Statement
+    private let remove: Statement
     private let removeAll: Statement
     /// By entity, then of the aliases; nil: not computed.
     private var totals: [Total?]
@@ -50,6 +51,7 @@ final class SumTotals {
             ON CONFLICT(shape) DO UPDATE SET structure = excluded.structure,
               facts = excluded.facts, shown = excluded.shown
             """, on: connection)
+        remove = try Statement("DELETE FROM syncd_total WHERE shape = ?1", on: connection)
         removeAll = try Statement("DELETE FROM syncd_total", on: connection)
         totals = Array(repeating: nil, count: schema.tables.count + 1)
         isStored = Array(repeating: true, count: totals.count)
@@ -127,6 +129,15 @@ final class SumTotals {
         try removeAll.run()
         totals = totals.map { _ in nil }
         isStored = isStored.map { _ in true }
+        hasChanged = true
+    }
+
+    /// Drops the total of an entity, as ``forget()``.
+    func forget(_ place: Int) throws {
+        remove.bind(shape(place), at: 1)
+        try remove.run()
+        totals[place] = nil
+        isStored[place] = true
         hasChanged = true
     }
 

@@ -2,7 +2,8 @@ import SyncCore
 import SyncMerge
 
 /// A table that the replicas of a simulation get at different moments, and the writes into it:
-/// replicas without the table keep and forward its rows, and show them when they have it.
+/// replicas without the table keep and forward its rows, and show them when they have it. Some drop
+/// it, and make it again.
 struct TableGrowth {
     /// The new table; its name sorts before, between or after the others.
     let name: String
@@ -14,6 +15,11 @@ struct TableGrowth {
     /// The files that have it.
     private var grown: Set<String> = []
     private var count = 0
+    /// Random numbers of drops: a generator of its own, so that a schedule is the same without them.
+    private var dropping: SeededRandom
+    private let isDropped: Bool
+    /// The files that have dropped it, and not made it again.
+    private var dropped: Set<String> = []
 
     /// Draws the new table.
     /// - Returns: nil: the replicas of this seed have the same tables all the time.
@@ -25,6 +31,9 @@ struct TableGrowth {
         target = random.chance(0.5) ? random.pick(schema.merge.entities) : nil
         action = random.pick([.cascade, .restrict, .setNull])
         self.random = random
+        var dropping = SeededRandom(seed: seed &+ 0x1B_0000_0000)
+        isDropped = dropping.chance(0.3)
+        self.dropping = dropping
     }
 
     private var references: [String] { (target?.key.indices).map { $0.map { "r\($0)" } } ?? [] }
@@ -51,6 +60,7 @@ struct TableGrowth {
             if grown.isEmpty || random.chance(0.3) { try grow(store) }
             return
         }
+        if isDropped, dropping.chance(0.2) { return try drop(store) }
         try store.commit {
             for _ in 0..<random.pick([1, 1, 2]) { try write(store) }
         }
@@ -120,6 +130,19 @@ struct TableGrowth {
         try store.willCommit()
         grown.insert(store.path)
         store.addedTable = name
+        // Its former rows come back before others are written: with open conflicts these are refused.
+        if dropped.remove(store.path) != nil { try store.state() }
+        try store.remember()
+    }
+
+    /// What was written into it is recorded before, as by `synctool alter`: the others get it.
+    private mutating func drop(_ store: SimulatedStore) throws {
+        try store.state()
+        _ = try Store.alter(store.path, running: "DROP TABLE \(name)")
+        try store.willCommit()
+        grown.remove(store.path)
+        dropped.insert(store.path)
+        store.addedTable = nil
         try store.remember()
     }
 
