@@ -281,4 +281,29 @@ struct SchemaCommandTests {
             #expect(json["schema"]?["changes"]?.array?.count == 1, "\(json)")
         }
     }
+
+    /// What is dropped here stays on the others: also what they had not got yet.
+    @Test(arguments: [
+        ["alter", "a.db", "ALTER TABLE t DROP COLUMN x; DROP TABLE u"],
+        [
+            "migrate", "a.db", "--", "/usr/bin/sqlite3", "a.db",
+            "ALTER TABLE t DROP COLUMN x; DROP TABLE u",
+        ],
+    ])
+    func whatIsDroppedIsSentBefore(command: [String]) async throws {
+        try await Scene.with { scene in
+            try await scene.sql(
+                "a.db",
+                "CREATE TABLE t(id TEXT PRIMARY KEY, v, x); CREATE TABLE u(id TEXT PRIMARY KEY, v)")
+            let shared = try await scene.share("a.db")
+            try await scene.tool("clone", shared, "b.db").expectSuccess()
+            try await scene.sql(
+                "a.db", "INSERT INTO t VALUES ('t1', 1, 50); INSERT INTO u VALUES ('u1', 'kept')")
+            try await scene.run(command).expectSuccess()
+            for name in ["a.db", "b.db"] { try await scene.tool("sync", name).expectSuccess() }
+            #expect(
+                try await scene.sql("b.db", "SELECT * FROM t; SELECT * FROM u")
+                    == "t1|1|50\nu1|kept\n")
+        }
+    }
 }

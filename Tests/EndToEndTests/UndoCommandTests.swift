@@ -31,6 +31,40 @@ import Varlink
         }
     }
 
+    /// What they write is newer than what another replica wrote into the deleted rows.
+    @Test(arguments: ["restore", "revert"])
+    func theConflictsThatItClosesAreNamed(command: String) async throws {
+        try await Scene.with { scene in
+            try await scene.sql(
+                "a.db",
+                """
+                CREATE TABLE p(id TEXT PRIMARY KEY, v);
+                CREATE TABLE c(id TEXT PRIMARY KEY, p REFERENCES p ON DELETE CASCADE, v);
+                INSERT INTO p VALUES ('p1', 'a'), ('p2', 'b'); INSERT INTO c VALUES ('c1', 'p2', 'x')
+                """)
+            let shared = try await scene.share("a.db")
+            try await scene.tool("clone", shared, "b.db").expectSuccess()
+            try await scene.sql("a.db", "PRAGMA foreign_keys = ON; DELETE FROM p WHERE id = 'p2'")
+            try await scene.sql("b.db", "UPDATE c SET p = 'p1', v = 'precious'")
+            for name in ["b.db", "a.db"] { try await scene.tool("sync", name).expectSuccess() }
+            let history = try await scene.tool("history", "a.db", "--json").expectSuccess()
+            let deleted = try #require(history.lines.first { $0.contains("\"delete\"") })
+            let number = try #require(try JSONParser.parse(deleted)["number"]?.integer)
+
+            let what = command == "restore" ? "p/p2" : "\(number)"
+            let undone = try await scene.tool(command, "a.db", what, "--json").expectSuccess()
+            let closed = try JSONParser.parse(undone.lines[0])["closedConflicts"]?.array
+            #expect(closed?.map { $0["object"]?.string } == ["c/c1", "c/c1"], "\(undone.text)")
+            let last = try #require(closed?.last?["id"]?.integer)
+            let shown = try await scene.tool("conflicts", "show", "a.db", "\(last)")
+            #expect(shown.text.contains("precious"), "\(shown.text)")
+            // Nothing is closed by what has no conflict.
+            try await scene.sql("a.db", "DELETE FROM p WHERE id = 'p1'")
+            let quiet = try await scene.tool("restore", "a.db", "p/p1").expectSuccess()
+            #expect(!quiet.text.contains("conflict"), "\(quiet.text)")
+        }
+    }
+
     @Test func whatIsOverIsToldAsWhatItIs() async throws {
         try await Scene.with { scene in
             try await scene.sql("a.db", "CREATE TABLE t(id INTEGER PRIMARY KEY)")

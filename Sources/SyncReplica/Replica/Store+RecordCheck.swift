@@ -50,8 +50,25 @@ extension Store {
         }
     }
 
-    /// Runs statements that change the schema, as ``alter(_:running:)``, and refuses those after
-    /// which the store could not be synchronised any more.
+    /// Records for other replicas what history alone has, where the store is synchronised: before a
+    /// change of the schema, which may take values with it. Nothing while the tables stop each
+    /// exchange: the change may be what makes them right.
+    /// - Throws: ``SyncError``: as ``open(_:)``, ``StoreReplica/recordChanges()``.
+    /// - Complexity: O(changes)
+    package static func recordBeforeSchemaChange(_ path: String) throws {
+        let store = try Store.open(path)
+        defer { try? store.close() }
+        guard try store.hasUnrecordedChanges() else { return }
+        do {
+            let replica = try StoreReplica(path)
+            defer { try? replica.close() }
+            try replica.recordChanges()
+        } catch let error as SyncError where [.refused, .cannotTrack].contains(error.code) {}
+    }
+
+    /// Runs statements that change the schema, as ``alter(_:running:)``, after
+    /// ``recordBeforeSchemaChange(_:)``, and refuses those after which the store could not be
+    /// synchronised any more.
     /// - Throws: as ``alter(_:running:)``; `refused`, `cannotTrack`, and then nothing has changed.
     @discardableResult
     package static func alterSynchronised(
@@ -59,6 +76,7 @@ extension Store {
     ) throws -> [CaptureFinding] {
         // Statements that make it right, one after the other, are not refused.
         if try obstacle(inTablesOf: path) != nil { return try alter(path, running: sql) }
+        try recordBeforeSchemaChange(path)
         return try alter(path, running: sql) { database in
             do {
                 try requireRecordedTables(of: database)

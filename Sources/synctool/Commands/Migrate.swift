@@ -44,6 +44,7 @@ struct Migrate: FileCommand {
         let text = command.map(Shell.quoted).joined(separator: " ")
         let held = try HeldCommand(command)
         do {
+            try Store.recordBeforeSchemaChange(absolute)
             try Store.beginMigration(absolute, of: text, by: [getpid(), held.pid])
         } catch {
             held.cancel()

@@ -27,11 +27,11 @@ struct Restore: FileCommand {
 
     mutating func run() async throws {
         let name = try ObjectName(path: object)
-        let report = try await ProgressLine.during("restore") {
-            try LocalStore.with(path) { try $0.restore(name, author: Revert.author) }
+        let undo = try await ProgressLine.during("restore") {
+            try Undo(path) { try $0.restore(name, author: Revert.author) }
         }
         try UndoText(path: path, done: "restored \(object)")
-            .print(report, asJSON: output.isJSON)
-        if !report.isComplete { throw ExitCode(1) }
+            .print(undo, asJSON: output.isJSON)
+        if !undo.report.isComplete { throw ExitCode(1) }
     }
 }

@@ -25,12 +25,12 @@ struct Revert: FileCommand {
     var database: String? { path }
 
     mutating func run() async throws {
-        let report = try await ProgressLine.during("revert") {
-            try LocalStore.with(path) { try $0.revert(number, author: Self.author) }
+        let undo = try await ProgressLine.during("revert") {
+            try Undo(path) { try $0.revert(number, author: Self.author) }
         }
         try UndoText(path: path, done: "reverted transaction \(number)")
-            .print(report, asJSON: output.isJSON)
-        if !report.isComplete { throw ExitCode(1) }
+            .print(undo, asJSON: output.isJSON)
+        if !undo.report.isComplete { throw ExitCode(1) }
     }
 
     /// The author of the transactions that synctool writes.

@@ -8,11 +8,18 @@ struct UndoText {
     let done: String
 
     /// - Throws: ``OutputClosed``.
-    func print(_ report: UndoReport, asJSON isJSON: Bool) throws {
-        if isJSON { return try Terminal.output.json(json(report)) }
+    func print(_ undo: Undo, asJSON isJSON: Bool) throws {
+        let report = undo.report
+        if isJSON { return try Terminal.output.json(json(undo)) }
         try Terminal.output.line("\(path): " + headline(report))
         for step in report.steps { try Terminal.output.line("  " + line(step)) }
         for refusal in report.refusals { try Terminal.output.line("  " + line(refusal)) }
+        let conflicts = ConflictText(names: undo.names)
+        for conflict in undo.closed {
+            try Terminal.output.line("  ! closes the conflict \(conflicts.line(conflict))")
+            try Terminal.output.line(
+                "    Both sides: synctool conflicts show \(Shell.quoted(path)) \(conflict.id)")
+        }
     }
 
     private func headline(_ report: UndoReport) -> String {
@@ -42,7 +49,9 @@ struct UndoText {
             + TypedPath(path).fillingIn(Printable.text(refusal.reason)) + blocker
     }
 
-    private func json(_ report: UndoReport) -> JSONObject {
+    private func json(_ undo: Undo) -> JSONObject {
+        let report = undo.report
+        let conflicts = ConflictText(names: undo.names)
         let steps = report.steps.map { step in
             JSONValue.object([
                 "kind": .string(step.kind.name), "object": .string(step.object.path),
@@ -60,6 +69,7 @@ struct UndoText {
         return [
             "token": .text(report.token?.description), "steps": .array(steps),
             "refusals": .array(refusals),
+            "closedConflicts": .array(undo.closed.map { .object(conflicts.json($0)) }),
         ]
     }
 }

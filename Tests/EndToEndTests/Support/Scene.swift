@@ -107,6 +107,17 @@ final class Scene: Sendable {
         return output.text
     }
 
+    /// Tracks a database, and sends it to a folder.
+    /// - Returns: the folder's URL.
+    func share(_ database: String) async throws -> String {
+        mkdir(folder.path("shared"), 0o755)
+        let url = "dir:" + folder.path("shared")
+        try await tool("track", database).expectSuccess()
+        try await tool("remote", "add", database, "origin", url).expectSuccess()
+        try await tool("sync", database).expectSuccess()
+        return url
+    }
+
     /// Starts the daemon and waits until it answers.
     func startDaemon() async throws -> Child {
         let daemon = try start(Binaries.syncd, "--user")
