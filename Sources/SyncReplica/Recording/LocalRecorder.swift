@@ -9,8 +9,8 @@ import SyncMerge
 struct LocalRecorder {
     private let transaction: MergeTransaction
     private let storage: ReplicaStorage
-    /// Whether the tables have all rows that the records show: not those of a table that was created
-    /// again, before the caller shows them.
+    /// Whether the tables have all rows that the records show: not those of a table that was
+    /// created again, before the caller shows them.
     private let isShown: Bool
 
     init(_ transaction: MergeTransaction, isShown: Bool) {

@@ -237,8 +237,8 @@ final class ObjectStorage {
         }
     }
 
-    /// Calls `body` for each object whose table was dropped: its facts are kept for others, and for a
-    /// table that is made again under the name. The entity of its record means nothing.
+    /// Calls `body` for each object whose table was dropped: its facts are kept for others, and for
+    /// a table that is made again under the name. The entity of its record means nothing.
     /// - Complexity: O(objects, and the facts of dropped tables)
     func forEachForeign(
         _ body: (ObjectUID, Batch.Entity, ObjectRecord) throws -> Void
@@ -246,7 +246,8 @@ final class ObjectStorage {
         let own = schema.entities.indices.map { String(shapes.number(of: $0)) }
         let select = try Statement(
             """
-            SELECT \(Column.list) FROM syncd_object WHERE shape NOT IN (\(own.joined(separator: ", ")))
+            SELECT \(Column.list) FROM syncd_object
+            WHERE shape NOT IN (\(own.joined(separator: ", ")))
             """, on: connection)
         var last: (shape: Int64, entity: Batch.Entity)?
         while try select.step() {

@@ -15,7 +15,7 @@ struct TableGrowth {
     /// The files that have it.
     private var grown: Set<String> = []
     private var count = 0
-    /// Random numbers of drops: a generator of its own, so that a schedule is the same without them.
+    /// Random numbers of drops: a generator of its own, so that a schedule is the same without it.
     private var dropping: SeededRandom
     private let isDropped: Bool
     /// The files that have dropped it, and not made it again.
@@ -130,7 +130,7 @@ struct TableGrowth {
         try store.willCommit()
         grown.insert(store.path)
         store.addedTable = name
-        // Its former rows come back before others are written: with open conflicts these are refused.
+        // Its former rows come back before others are written: these are refused beside conflicts.
         if dropped.remove(store.path) != nil { try store.state() }
         try store.remember()
     }
