@@ -26,6 +26,8 @@ package struct Commit: Sendable {
     package let rekeyed: [RowKey: RowKey]
     /// Which of several transactions made each change; empty for one transaction.
     package let dates: Dates
+    /// Whether ``dates`` has all that was written; else the rows alone say what was.
+    let areDatesKnown: Bool
     /// Rows of which a comparison alone says that they may have been updated: which of their
     /// columns were written is not known.
     package let guessed: Set<RowKey>
@@ -42,9 +44,6 @@ package struct Commit: Sendable {
 
         /// No changes.
         package init() {}
-
-        /// Whether it says nothing.
-        var isEmpty: Bool { inserted.isEmpty && deleted.isEmpty && written.isEmpty }
 
         /// The last transaction that wrote one of the columns.
         package func lastWrite(to columns: [Int], of key: RowKey) -> Dot? {
@@ -71,14 +70,16 @@ package struct Commit: Sendable {
     }
 
     /// Describes a transaction, or several.
+    /// - Parameter dates: nil: not known.
     package init(
         rows: [Row], recreated: Set<RowKey> = [], rekeyed: [RowKey: RowKey] = [:],
-        dates: Dates = Dates(), guessed: Set<RowKey> = []
+        dates: Dates? = nil, guessed: Set<RowKey> = []
     ) {
         self.rows = rows
         self.recreated = recreated
         self.rekeyed = rekeyed
-        self.dates = dates
+        self.dates = dates ?? Dates()
+        areDatesKnown = dates != nil
         self.guessed = guessed
     }
 }

@@ -108,7 +108,7 @@ package struct IdentityAssignment {
         // All of a row that was inserted again is written.
         guard let shown, !commit.recreated.contains(row.key) else { return }
         let entity = schema.entities[shown.entity]
-        let isKnown = !commit.dates.isEmpty && !commit.guessed.contains(row.key)
+        let isKnown = commit.areDatesKnown && !commit.guessed.contains(row.key)
         let written = isKnown ? commit.dates.written[row.key] ?? [:] : nil
         for (column, field) in shown.fields.enumerated() {
             guard case .reference(let uid, let part) = view.resolved(field),

@@ -24,7 +24,10 @@ struct ConflictReader {
         let identities = ConflictStorage.columns(from: row.columnNames)
         let columns = identities.map { storage.schema.names.title(ofColumn: $0, of: row.entity) }
         let object = try storage.objects.object(row.version.object)
-        let presence = try presence(of: row.version.object, object)
+        let title = storage.schema.names.title(ofEntity: row.entity)
+        let presence =
+            storage.schema.position(of: title) == nil
+            ? .noTable : try presence(of: row.version.object, object)
         // An object that is shown in the row of another one: the log has the key of that row.
         let isPart = presence == .shown && object?.key == nil
         let key =
@@ -41,7 +44,7 @@ struct ConflictReader {
         // A row that outlives its delete shows no fact instead of it.
         let isRevived = row.version.cell == VersionID.life
         return ConflictRecord(
-            id: row.id, entity: storage.schema.names.title(ofEntity: row.entity),
+            id: row.id, entity: title,
             key: key.flatMap { $0.isEmpty ? nil : ObjectKey($0) }, properties: columns,
             reason: row.reason ?? .lost, presence: presence,
             wasDeleted: try wasDeleted(row.version.object),

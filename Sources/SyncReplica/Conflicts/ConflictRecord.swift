@@ -57,6 +57,8 @@ public struct ConflictRecord: Sendable, Hashable {
         case notShown
         /// It was deleted.
         case deleted
+        /// Its table is not here: it was dropped.
+        case noTable
     }
 
     /// The side of a conflict to keep.

@@ -43,9 +43,7 @@ struct ConflictResolution {
         let recording = AuthoredRecording(transaction, author: author, context: "conflict")
         let shown = try recording.record(about: [version.object]) { recorder, view in
             guard let conflict = view.conflicts[version] else {
-                throw SyncError(
-                    .refused, "conflict \(id) is already resolved",
-                    hint: "List the open ones with: synctool conflicts DB")
+                throw try notOpen(id)
             }
             switch choice {
             case .shown:
@@ -75,6 +73,20 @@ struct ConflictResolution {
         return ConflictOutcome(
             shown.differences, schema: storage.schema,
             deletedObject: isEnding ? try obstacle.path(of: version.object) : nil)
+    }
+
+    /// Why a conflict that the view does not have cannot be resolved.
+    private func notOpen(_ id: Int64) throws -> SyncError {
+        let record = try ConflictReader(storage).conflicts(open: true).first { $0.id == id }
+        guard let record, record.presence == .noTable else {
+            return SyncError(
+                .refused, "conflict \(id) is already resolved",
+                hint: "List the open ones with: synctool conflicts DB")
+        }
+        return SyncError(
+            .refused, "conflict \(id) is about the table \(record.entity), which is not here",
+            hint: "Resolve it on a replica that has the table; or create the table again, run: "
+                + "synctool track DB, then resolve it")
     }
 
     /// Checks that the tables show what was chosen, and that the conflict is closed.

@@ -198,7 +198,11 @@ struct MissedChanges {
         var region = try RegionLoader.whole(in: storage)
         if isRestructured { region.state.formerRows = region.formerRows }
         let view = View(region.state)
-        let image = try storage.image(of: view, in: region)
+        // Of former rows that are not shown yet some may have to be hidden: two may have one key.
+        let image =
+            returnedTables.isEmpty
+            ? try storage.image(of: view, in: region)
+            : try storage.draft(of: view, in: region, hints: [:])
         let comparison = Comparison(
             region: region, view: view, image: image,
             repairs: isRestructured ? FormerRepairs(in: region, image: image) : nil,

@@ -54,7 +54,9 @@ extension Conflicts {
         }
 
         /// - Throws: the exit status 1 where some stay open.
-        private func printSettled(_ open: Int, left: Int) throws {
+        private func printSettled(_ open: Int, left: [ConflictRecord]) throws {
+            let tables = Set(left.filter { $0.presence == .noTable }.map(\.entity)).sorted()
+            let left = left.count
             if output.isJSON {
                 try Terminal.output.json(["settled": .integer(Int64(open - left))])
             } else if open == 0 {
@@ -65,9 +67,14 @@ extension Conflicts {
                         + "Send it to the remotes: synctool push \(Shell.quoted(path))")
             }
             guard left > 0 else { return }
+            let next =
+                tables.isEmpty
+                ? "Run synctool sync \(Shell.quoted(path)), then settle again"
+                : "Settle on a replica that has "
+                    + tables.map { Printable.text($0) }.joined(separator: ", ")
+                    + ", or create that here again"
             try Terminal.error.line(
-                "  still open: \(Plural.text(left, of: "conflict")). Run synctool sync "
-                    + "\(Shell.quoted(path)), then settle again")
+                "  still open: \(Plural.text(left, of: "conflict")). \(next)")
             throw ExitCode.failure
         }
 
@@ -80,7 +87,7 @@ extension Conflicts {
                     try replica.closeConflicts(
                         author: Revert.author, isDeletingHidden: deleteHidden)
                 }
-                return try printSettled(open, left: try replica.conflicts().count)
+                return try printSettled(open, left: try replica.conflicts())
             }
             let conflicts = try replica.conflicts(open: all ? nil : !closed)
             let text = ConflictText(names: try replica.replicaNames(), times: time.style)

@@ -38,6 +38,9 @@ struct ConflictText {
     }
 
     private func what(_ conflict: ConflictRecord) -> String {
+        if conflict.isOpen, conflict.presence == .noTable {
+            return "of a table that is not here" + by(conflict.losing)
+        }
         switch conflict.reason {
         case .lost:
             let losing =
