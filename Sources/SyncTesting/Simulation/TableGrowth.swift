@@ -142,7 +142,7 @@ struct TableGrowth {
         try store.willCommit()
         grown.remove(store.path)
         dropped.insert(store.path)
-        store.addedTable = nil
+        (store.addedTable, store.droppedTable) = (nil, name)
         try store.remember()
     }
 
