@@ -306,4 +306,19 @@ struct SchemaCommandTests {
                     == "t1|1|50\nu1|kept\n")
         }
     }
+
+    /// Where an exchange is refused nothing can be recorded, and that is said.
+    @Test func whatCannotBeRecordedBeforeIsTold() async throws {
+        try await Scene.with { scene in
+            try await scene.sql(
+                "a.db",
+                "CREATE TABLE t(id TEXT PRIMARY KEY, v, x); CREATE TABLE u(id TEXT PRIMARY KEY, v)")
+            _ = try await scene.share("a.db")
+            try await scene.sql("a.db", "DROP TABLE u; INSERT INTO t VALUES ('t1', 1, 50)")
+            let drop = "ALTER TABLE t DROP COLUMN x"
+            let altered = try await scene.tool("alter", "a.db", drop).expectSuccess()
+            #expect(altered.errors.contains("not recorded for other replicas"), "\(altered.errors)")
+            #expect(altered.errors.contains("dropped the table u"), "\(altered.errors)")
+        }
+    }
 }

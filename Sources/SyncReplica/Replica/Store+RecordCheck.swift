@@ -51,24 +51,27 @@ extension Store {
     }
 
     /// Records for other replicas what history alone has, where the store is synchronised: before a
-    /// change of the schema, which may take values with it. Nothing while the tables stop each
-    /// exchange: the change may be what makes them right.
+    /// change of the schema, which may take values with it.
+    /// - Returns: why nothing was recorded: the tables stop each exchange, and the change may be
+    ///   what makes them right. Nil: nothing is left to record.
     /// - Throws: ``SyncError``: as ``open(_:)``, ``StoreReplica/recordChanges()``.
     /// - Complexity: O(changes)
-    package static func recordBeforeSchemaChange(_ path: String) throws {
+    package static func recordBeforeSchemaChange(_ path: String) throws -> SyncError? {
         let store = try Store.open(path)
         defer { try? store.close() }
-        guard try store.hasUnrecordedChanges() else { return }
+        guard try store.hasUnrecordedChanges() else { return nil }
         do {
             let replica = try StoreReplica(path)
             defer { try? replica.close() }
             try replica.recordChanges()
-        } catch let error as SyncError where [.refused, .cannotTrack].contains(error.code) {}
+            return nil
+        } catch let error as SyncError where [.refused, .cannotTrack].contains(error.code) {
+            return error
+        }
     }
 
-    /// Runs statements that change the schema, as ``alter(_:running:)``, after
-    /// ``recordBeforeSchemaChange(_:)``, and refuses those after which the store could not be
-    /// synchronised any more.
+    /// Runs statements that change the schema, as ``alter(_:running:)``, and refuses those after
+    /// which the store could not be synchronised any more.
     /// - Throws: as ``alter(_:running:)``; `refused`, `cannotTrack`, and then nothing has changed.
     @discardableResult
     package static func alterSynchronised(
@@ -76,7 +79,6 @@ extension Store {
     ) throws -> [CaptureFinding] {
         // Statements that make it right, one after the other, are not refused.
         if try obstacle(inTablesOf: path) != nil { return try alter(path, running: sql) }
-        try recordBeforeSchemaChange(path)
         return try alter(path, running: sql) { database in
             do {
                 try requireRecordedTables(of: database)

@@ -62,7 +62,7 @@ struct SchemaRenaming {
             return [Self.table(name, new), Self.table(new, Self.cased(name))]
         case 2:
             if let table = wanted.table, store.addedTable == nil,
-                store.droppedTable == nil, !store.hasTable(table)
+                !store.hasDroppedTable, !store.hasTable(table)
             {
                 new = table
             }

@@ -23,9 +23,9 @@ final class SimulatedStore: SimulatedTables {
     private(set) var tables: [RowKey: [Value]] = [:]
     /// A tracked table that the schema of the simulation does not have.
     var addedTable: String?
-    /// Such a table that was dropped. It comes back as the same one, unless another table has had
-    /// its name meanwhile.
-    var droppedTable: String?
+    /// Whether it was dropped once. It comes back as the same one, unless another table has had its
+    /// name meanwhile.
+    var hasDroppedTable = false
     /// More such tables (``ConcurrentMigrations``).
     var addedTables: [String] = []
     /// Whether it has the column that replicas get at different moments.

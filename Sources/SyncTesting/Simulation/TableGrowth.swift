@@ -18,8 +18,6 @@ struct TableGrowth {
     /// Random numbers of drops: a generator of its own, so that a schedule is the same without it.
     private var dropping: SeededRandom
     private let isDropped: Bool
-    /// The files that have dropped it, and not made it again.
-    private var dropped: Set<String> = []
 
     /// Draws the new table.
     /// - Returns: nil: the replicas of this seed have the same tables all the time.
@@ -131,7 +129,7 @@ struct TableGrowth {
         grown.insert(store.path)
         store.addedTable = name
         // Its former rows come back before others are written: these are refused beside conflicts.
-        if dropped.remove(store.path) != nil { try store.state() }
+        if store.hasDroppedTable { try store.state() }
         try store.remember()
     }
 
@@ -141,8 +139,8 @@ struct TableGrowth {
         _ = try Store.alter(store.path, running: "DROP TABLE \(name)")
         try store.willCommit()
         grown.remove(store.path)
-        dropped.insert(store.path)
-        (store.addedTable, store.droppedTable) = (nil, name)
+        store.addedTable = nil
+        store.hasDroppedTable = true
         try store.remember()
     }
 

@@ -27,8 +27,8 @@ struct Undo {
         names = left.1
     }
 
-    /// Reads conflicts; nil, and a line on standard error, where the tables stop that: they do not
-    /// stop an undo.
+    /// Reads conflicts; nil, and a line on standard error, where that fails: it does not stop an
+    /// undo, and does not hide one.
     private static func looked<Result>(
         _ path: String, _ body: (StoreReplica) throws -> Result
     ) throws -> Result? {
@@ -36,7 +36,7 @@ struct Undo {
             let replica = try StoreReplica(StorePath.absolute(path))
             defer { try? replica.close() }
             return try body(replica)
-        } catch let error as SyncError where [.refused, .cannotTrack].contains(error.code) {
+        } catch let error as SyncError {
             try Terminal.error.line(
                 "\(path): it is not known whether conflicts are closed: "
                     + TypedPath(path).fillingIn(error.reason))

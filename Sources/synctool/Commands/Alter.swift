@@ -31,7 +31,14 @@ struct Alter: FileCommand {
     var database: String? { path }
 
     mutating func run() async throws {
-        let findings = try await ProgressLine.during("alter") { try alter() }
+        let absolute = StorePath.absolute(path)
+        let unrecorded = try await ProgressLine.during("record") {
+            try Store.recordBeforeSchemaChange(absolute)
+        }
+        let findings = try await ProgressLine.during("alter") { try alter(absolute) }
+        if let unrecorded {
+            try Terminal.error.line("\(path): " + UnrecordedText.line(unrecorded))
+        }
         if output.isJSON {
             for finding in findings {
                 try Terminal.output.json(Finding(problem: finding.explanation).json)
@@ -59,9 +66,9 @@ struct Alter: FileCommand {
     }
 
     /// A running daemon sees the new schema like any other writer's change.
-    private func alter() throws -> [CaptureFinding] {
+    private func alter(_ path: String) throws -> [CaptureFinding] {
         do {
-            return try Store.alterSynchronised(StorePath.absolute(path), running: sql)
+            return try Store.alterSynchronised(path, running: sql)
         } catch var error as SyncError where error.hint == nil {
             error.hint = "Nothing was changed. Correct the statements and run the command again"
             throw error

@@ -43,8 +43,9 @@ struct Migrate: FileCommand {
         let absolute = StorePath.absolute(path)
         let text = command.map(Shell.quoted).joined(separator: " ")
         let held = try HeldCommand(command)
+        let unrecorded: SyncError?
         do {
-            try Store.recordBeforeSchemaChange(absolute)
+            unrecorded = try Store.recordBeforeSchemaChange(absolute)
             try Store.beginMigration(absolute, of: text, by: [getpid(), held.pid])
         } catch {
             held.cancel()
@@ -65,6 +66,7 @@ struct Migrate: FileCommand {
             error.hint = "Run: synctool doctor DB --mend"
             throw error
         }
+        if let unrecorded { try say(UnrecordedText.line(unrecorded)) }
         try show(report, missed: missed, status: status)
         if status != 0 { throw ExitCode(status) }
     }
