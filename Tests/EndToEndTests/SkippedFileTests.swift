@@ -9,11 +9,14 @@ struct SkippedFileTests {
         try await scene.sql(name, "SELECT body FROM note ORDER BY body")
     }
 
-    /// The new replica is made, and a script can see that something is missing in it.
-    @Test func aCloneThatSkippedADamagedFileEndsWith65() async throws {
-        try await Scene.with { scene in
-            let folder = scene.folder.path("shared")
-            let shared = "dir:" + folder
+    /// A folder with what `a.db` has pushed.
+    private struct Shared {
+        let url: String
+        private let folder: String
+
+        init(_ scene: Scene) async throws {
+            folder = scene.folder.path("shared")
+            url = "dir:" + folder
             mkdir(folder, 0o755)
             try await scene.sql(
                 "a.db",
@@ -22,21 +25,34 @@ struct SkippedFileTests {
                 INSERT INTO note VALUES (1, 'one'), (2, 'two');
                 """)
             try await scene.tool("track", "a.db").expectSuccess()
-            try await scene.tool("remote", "add", "a.db", "origin", shared).expectSuccess()
+            try await scene.tool("remote", "add", "a.db", "origin", url).expectSuccess()
             try await scene.tool("push", "a.db").expectSuccess()
-            func batches() throws -> Set<String> {
-                Set(
-                    try FileManager.default.subpathsOfDirectory(atPath: folder)
-                        .filter { $0.hasSuffix(".synb") })
-            }
+        }
+
+        private func batches() throws -> Set<String> {
+            Set(
+                try FileManager.default.subpathsOfDirectory(atPath: folder)
+                    .filter { $0.hasSuffix(".synb") })
+        }
+
+        /// The batch of a third row, after it was pushed.
+        func third(_ scene: Scene) async throws -> (name: String, file: URL, content: Data) {
             let before = try batches()
             try await scene.sql("a.db", "INSERT INTO note VALUES (3, 'three')")
             try await scene.tool("push", "a.db").expectSuccess()
-            let newest = try #require(try batches().subtracting(before).first)
-            let file = URL(fileURLWithPath: folder + "/" + newest)
-            let whole = try Data(contentsOf: file)
+            let name = try #require(try batches().subtracting(before).first)
+            let file = URL(fileURLWithPath: folder + "/" + name)
+            return (name, file, try Data(contentsOf: file))
+        }
+    }
+
+    /// The new replica is made, and a script can see that something is missing in it.
+    @Test func aCloneThatSkippedADamagedFileEndsWith65() async throws {
+        try await Scene.with { scene in
+            let shared = try await Shared(scene)
+            let (newest, file, whole) = try await shared.third(scene)
             try whole.dropLast(5).write(to: file)
-            let clone = try await scene.tool("clone", shared, "b.db")
+            let clone = try await scene.tool("clone", shared.url, "b.db")
             #expect(clone.status == 65)
             for words in [
                 newest, "what 1 skipped file of the remote held may be missing here",
@@ -45,12 +61,53 @@ struct SkippedFileTests {
                 #expect(clone.errors.contains(words), "\(clone.errors)")
             }
             #expect(try await notes(scene, "b.db") == "one\ntwo\n")
-            let other = try await scene.tool("clone", shared, "c.db", "--json")
+            let other = try await scene.tool("clone", shared.url, "c.db", "--json")
             #expect(other.status == 65 && other.errors.contains(#""error":"badData""#))
             #expect(other.text.contains("passedOver"), "\(other.text)")
             try whole.write(to: file)
             try await scene.tool("sync", "b.db").expectSuccess()
             #expect(try await notes(scene, "b.db") == "one\nthree\ntwo\n")
+        }
+    }
+
+    /// A pull that skips what another replica wrote is no success, and the store remembers it.
+    @Test(arguments: ["pull", "sync"])
+    func anExchangeThatSkippedADamagedFileEndsWith65(_ command: String) async throws {
+        try await Scene.with { scene in
+            let shared = try await Shared(scene)
+            try await scene.tool("clone", shared.url, "b.db").expectSuccess()
+            let (newest, file, whole) = try await shared.third(scene)
+            try (whole.prefix(20) + Data(repeating: 0xFF, count: whole.count - 20)).write(to: file)
+            let exchange = try await scene.tool(command, "b.db")
+            #expect(exchange.status == 65, "\(exchange.text)\(exchange.errors)")
+            for words in [newest, "may be missing here", "sends it again"] {
+                #expect(exchange.errors.contains(words), "\(exchange.errors)")
+            }
+            let status = try await scene.tool("status", "b.db")
+            #expect(
+                (status.text + status.errors).contains("the last exchange was not complete"),
+                "\(status.text)\(status.errors)")
+            // To the one who wrote it nothing is missing, and it writes it again.
+            try await scene.tool("sync", "a.db").expectSuccess()
+            try await scene.tool(command, "b.db").expectSuccess()
+            #expect(try await notes(scene, "b.db") == "one\nthree\ntwo\n")
+            let after = try await scene.tool("status", "b.db")
+            #expect(!(after.text + after.errors).contains("not complete"))
+        }
+    }
+
+    @Test func whatANewerVersionWroteIsNamedWithWhatToDo() async throws {
+        try await Scene.with { scene in
+            let shared = try await Shared(scene)
+            try await scene.tool("clone", shared.url, "b.db").expectSuccess()
+            let (_, file, whole) = try await shared.third(scene)
+            var newer = whole
+            newer[newer.startIndex + 4] = 99
+            try newer.write(to: file)
+            let pull = try await scene.tool("pull", "b.db")
+            #expect(pull.status == 1, "\(pull.errors)")
+            #expect(pull.errors.contains("version 99"), "\(pull.errors)")
+            #expect(pull.errors.contains("Update syncd on this machine"), "\(pull.errors)")
         }
     }
 }

@@ -26,19 +26,24 @@ package struct BatchCatalog: Sendable {
         package let envelope: BatchEnvelope?
         /// Of a file or folder that is there and cannot be read: the code of the error.
         package let unread: SyncError.Code?
-        /// What makes it readable.
+        /// Of a file that was read and cannot be used, because it is damaged or of a newer version:
+        /// the code of the error. What it holds may be missing here.
+        package let unusable: SyncError.Code?
+        /// What makes it readable, or usable.
         package let remedy: String?
 
         /// Describes what is wrong.
         package init(
             name: String, reason: String, missingKey: KeyID? = nil,
-            envelope: BatchEnvelope? = nil, unread: SyncError.Code? = nil, remedy: String? = nil
+            envelope: BatchEnvelope? = nil, unread: SyncError.Code? = nil,
+            unusable: SyncError.Code? = nil, remedy: String? = nil
         ) {
             self.name = name
             self.reason = reason
             self.missingKey = missingKey
             self.envelope = envelope
             self.unread = unread
+            self.unusable = unusable
             self.remedy = remedy
         }
     }

@@ -206,7 +206,10 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
                     report.bytes += bytes.count
                 } catch let error as SyncError where Self.passable.contains(error.code) {
                     passedOver.insert(item.name)
-                    report.problems.append(.init(name: item.name, reason: error.reason))
+                    report.problems.append(
+                        .init(
+                            name: item.name, reason: error.reason,
+                            unusable: error.code == .badData ? .badData : nil))
                     if error.code == .badData { report.damaged.append(item.name) }
                     break
                 } catch let error as SyncError

@@ -45,6 +45,9 @@ package struct ExchangeReport: Sendable, Hashable {
     /// Why it was not complete: something at the remote could not be read.
     package var denial: SyncError? { problems.denial }
 
+    /// Why it was not complete: something at the remote could not be read, or not be used.
+    package var lack: SyncError? { problems.denial ?? problems.loss }
+
     /// A key that some batches need and that is missing here.
     package var missingKey: KeyID? { problems.lazy.compactMap(\.missingKey).first }
 }

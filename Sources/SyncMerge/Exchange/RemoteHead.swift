@@ -44,4 +44,21 @@ extension [BatchCatalog.Problem] {
             operation: SyncError.reading,
             hint: first.remedy.map { "\($0). Then run the command again" })
     }
+
+    /// Why what was merged may not be all: there are files that cannot be used.
+    package var loss: SyncError? {
+        let unusable = filter { $0.unusable != nil }
+        guard let first = unusable.first, let code = first.unusable else { return nil }
+        let what =
+            unusable.count == 1
+            ? "a file of the remote cannot be used, and what it holds"
+            : "\(unusable.count) files of the remote cannot be used, and what they hold"
+        let remedy =
+            first.remedy
+            ?? "The replica that wrote it sends it again when it synchronises. Remove a file that "
+            + "no replica wrote"
+        return SyncError(
+            code, "not complete: \(what) may be missing here: \(first.name): \(first.reason)",
+            operation: SyncError.reading, hint: remedy + ". Then run the command again")
+    }
 }

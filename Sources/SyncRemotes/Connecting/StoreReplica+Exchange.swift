@@ -11,8 +11,8 @@ extension StoreReplica {
     ///   - progress: gets the totals so far, after each batch.
     ///   - whileConnected: runs after the exchange, on the same connection.
     ///   - completed: gets the report after the connection has ended, also when a key is missing.
-    /// - Returns: what was moved; what could not be read is a
-    ///   ``SyncMerge/ExchangeReport/denial`` in it.
+    /// - Returns: what was moved; what could not be read, or not be used, is a
+    ///   ``SyncMerge/ExchangeReport/lack`` in it.
     /// - Throws: as ``RemoteConnection/init(_:store:replica:ring:)`` and ``Exchange``;
     ///   `notAllowed` when a key is missing; what the two closures throw.
     package func exchange(
@@ -36,7 +36,7 @@ extension StoreReplica {
         if let found = report.found {
             report.rewound = try noteReach(
                 found, had: known, after: report.head, isWhole: report.problems.isEmpty,
-                unread: report.denial?.reason, at: entry.url)
+                unread: report.lack?.reason, at: entry.url)
         }
         report.doubtful = try doubtful.problem
         try completed(report)

@@ -336,7 +336,9 @@ package struct DirectoryRemote: Remote {
         let named = namedAsDamaged(in: folders)
         let damaged = items.filter { named.contains($0.name) && !isWhole($0.name) }
         problems += damaged.map {
-            .init(name: $0.name, reason: Self.damage, envelope: $0.envelope)
+            .init(
+                name: $0.name, reason: Self.damage, envelope: $0.envelope,
+                unusable: isOwn($0.name) ? nil : .badData)
         }
         return BatchCatalog(items.filter { !damaged.contains($0) }, problems: problems)
     }
@@ -363,23 +365,30 @@ package struct DirectoryRemote: Remote {
                     guard let envelope = try envelope(of: name) else { continue }
                     items.append(.init(name: name, envelope: envelope))
                 } catch {
-                    problems.append(Self.problem(of: name, error))
+                    problems.append(problem(of: name, error))
                 }
             }
             let notes = DirectoryLayout.notes.filter(present.contains)
-            problems += files.unread(among: notes, in: folder).map(Self.problem)
+            problems += files.unread(among: notes, in: folder).map(problem)
         } catch {
-            problems.append(Self.problem(of: folder, error))
+            problems.append(problem(of: folder, error))
         }
         return items
     }
 
-    private static func problem(of name: String, _ error: any Error) -> BatchCatalog.Problem {
-        guard let error = error as? SyncError else { return .init(name: name, reason: "\(error)") }
+    private func problem(of name: String, _ error: any Error) -> BatchCatalog.Problem {
+        let error = error as? SyncError ?? SyncError(.badData, "\(error)")
         let isUnread = [.notAllowed, .unreachable].contains(error.code)
+        let isUnusable = [.badData, .newerFormat].contains(error.code) && !isOwn(name)
         return .init(
             name: name, reason: error.reason, unread: isUnread ? error.code : nil,
-            remedy: isUnread ? error.hint : nil)
+            unusable: isUnusable ? error.code : nil, remedy: error.hint)
+    }
+
+    /// Whether this replica wrote a file: nothing that it held is missing here, and a push writes
+    /// it again.
+    private func isOwn(_ name: String) -> Bool {
+        name.hasPrefix(DirectoryLayout.folder(of: replica) + "/")
     }
 
     /// The envelope of a file; nil when the file does not exist.
@@ -394,7 +403,7 @@ package struct DirectoryRemote: Remote {
             throw SyncError(.badData, "the file is truncated, or has trailing data")
         }
         guard envelope.store == store else {
-            throw SyncError(.badData, "the batch belongs to another store")
+            throw SyncError(.refused, "the batch belongs to another store")
         }
         return envelope
     }

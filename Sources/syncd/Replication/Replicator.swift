@@ -34,7 +34,7 @@ actor Replicator {
         /// What was logged of each remote's last exchange.
         var differences: ExactMap<[StateDifference]> = [:]
         /// What could not be read at the remotes.
-        var denials: ExactMap<SyncError> = [:]
+        var lacks: ExactMap<SyncError> = [:]
         var isBusy = false
         /// Who the file belonged to when the store was opened.
         var owner: UInt32 = geteuid()
@@ -284,11 +284,11 @@ actor Replicator {
                     log.error("\(error.sentence)", metadata: ["store": .string(path)])
                 }
             }
-            if stores[path]?.denials[name]?.reason != report.denial?.reason {
-                stores[path]?.denials[name] = report.denial
-                if let denial = report.denial {
+            if stores[path]?.lacks[name]?.reason != report.lack?.reason {
+                stores[path]?.lacks[name] = report.lack
+                if let lack = report.lack {
                     log.warning(
-                        "sync \(name): \(denial.sentence)", metadata: ["store": .string(path)])
+                        "sync \(name): \(lack.sentence)", metadata: ["store": .string(path)])
                 }
             }
             let waiting = report.waiting.filter { !$0.isSettled }
@@ -328,7 +328,7 @@ actor Replicator {
         }
         let used = store.entries.values.map { entry in
             let schedule = store.schedules[entry.name]
-            let error = schedule?.error ?? store.denials[entry.name]
+            let error = schedule?.error ?? store.lacks[entry.name]
             var status = RemoteStatus(
                 name: entry.name, url: entry.shownURL,
                 state: schedule?.due == nil ? .syncing : error == nil ? .idle : .failed,

@@ -86,7 +86,7 @@ struct ExchangeRun {
             error.reason = try replica.replicaNames().naming(error.reason).printable(countMax: 2000)
             throw error
         }
-        if let denial = report.denial { throw denial }
+        if let lack = report.lack { throw lack }
         // What was sent is merged when a member admits this replica.
         if direction != .pull, var exclusion = try replica.exclusion {
             exclusion.reason = try replica.replicaNames().naming(exclusion.reason)
