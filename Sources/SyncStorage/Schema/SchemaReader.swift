@@ -25,9 +25,10 @@ package struct SchemaReader {
     package func tables() throws -> [TableSchema] {
         try refuseAmbiguousNames()
         let texts = try allTexts()
-        return try Row.fetchAll(
-            db, sql: "SELECT * FROM pragma_table_list WHERE schema = 'main' ORDER BY name"
-        ).map { try table($0) { name, type in texts[Text(of: name, type)] ?? "" } }
+        let queries = try SchemaQueries(db.openConnection)
+        return try queries.allTables().map { entry in
+            try table(entry, queries) { name, type in texts[Text(of: name, type)] ?? "" }
+        }
     }
 
     /// The objects of one kind share a space of names, as tables, views and indexes do.
@@ -56,10 +57,8 @@ package struct SchemaReader {
     /// - Throws: the error of SQLite; `cannotTrack` when two of its columns have names that this
     ///   program cannot tell apart.
     package func table(_ name: String) throws -> TableSchema? {
-        try Row.fetchOne(
-            db, sql: "SELECT * FROM pragma_table_list(?) WHERE schema = 'main'",
-            arguments: [name]
-        ).map { try table($0, text: sql) }
+        let queries = try SchemaQueries(db.openConnection)
+        return try queries.table(name).map { try table($0, queries, text: sql) }
     }
 
     /// The names, in lower case, of the tables that begin with `syncd_`.
@@ -109,34 +108,32 @@ package struct SchemaReader {
     /// one by its name.
     private func allTexts() throws -> [Text: String] {
         var texts: [Text: String] = [:]
-        for row in try Row.fetchAll(
-            db,
-            sql: """
-                SELECT type, name, sql FROM main.sqlite_schema
-                WHERE type IN ('table', 'view', 'index') AND sql IS NOT NULL
-                """)
-        {
-            texts[Text(of: row["name"], row["type"])] = row["sql"]
+        let select = try Statement(
+            """
+            SELECT type, name, sql FROM main.sqlite_schema
+            WHERE type IN ('table', 'view', 'index') AND sql IS NOT NULL
+            """, on: db.openConnection)
+        while try select.step() {
+            let name = select.repairedText(1) ?? ""
+            texts[Text(of: name, select.repairedText(0) ?? "")] = select.repairedText(2)
         }
         return texts
     }
 
     /// - Parameter text: the statement of an object by its name and type.
     private func table(
-        _ row: Row, text: (_ name: String, _ type: String) throws -> String
+        _ entry: SchemaQueries.Table, _ queries: SchemaQueries,
+        text: (_ name: String, _ type: String) throws -> String
     ) throws -> TableSchema {
-        let name: String = row["name"]
-        let strict: Bool = row["strict"]
+        let name = entry.name
         var table = TableSchema(
-            name: name, kind: kind(ofType: row["type"], named: name), columns: [], key: [],
+            name: name, kind: kind(ofType: entry.type, named: name), columns: [], key: [],
             isIntegerKey: false,
-            isWithoutRowID: row["wr"], isStrict: strict, uniqueIndexes: [], foreignKeys: [],
-            checks: [], sql: try text(name, "table"))
+            isWithoutRowID: entry.isWithoutRowID, isStrict: entry.isStrict, uniqueIndexes: [],
+            foreignKeys: [], checks: [], sql: try text(name, "table"))
         guard table.kind == .table || table.kind == .shadow else { return table }
-        let info = try Row.fetchAll(
-            db, sql: "SELECT * FROM pragma_table_xinfo(?, 'main') ORDER BY cid",
-            arguments: [name])
-        table.columns = info.map { column($0, of: name, strict: strict) }
+        let columns = try queries.columns(of: name)
+        table.columns = columns.map { column($0, of: name, strict: entry.isStrict) }
         try AmbiguousNames.refuse(
             table.columns.lazy.map(\.name),
             in: "two columns of '\(name.printable(countMax: 60))' have")
@@ -147,16 +144,15 @@ package struct SchemaReader {
                 table.columns[index].generatedSQL = expressions[name]
             }
         }
-        let key = info.filter { ($0["pk"] as Int) > 0 }
-            .sorted { ($0["pk"] as Int) < ($1["pk"] as Int) }
-        table.key = key.map { $0["name"] }
-        table.uniqueIndexes = try uniqueIndexes(of: name, text: text)
+        let key = columns.filter { $0.placeInKey > 0 }.sorted { $0.placeInKey < $1.placeInKey }
+        table.key = key.map(\.name)
+        table.uniqueIndexes = try uniqueIndexes(of: name, queries, text: text)
         // INTEGER PRIMARY KEY DESC, and every other spelling, gets an index of its own.
         table.isIntegerKey =
             key.count == 1 && !table.isWithoutRowID
-            && SQLName.isEqual(key[0]["type"] as String? ?? "", to: "INTEGER")
+            && SQLName.isEqual(key[0].type, to: "INTEGER")
             && !table.uniqueIndexes.contains { $0.origin == .primaryKey }
-        table.foreignKeys = try foreignKeys(of: name)
+        table.foreignKeys = try queries.foreignKeys(of: name)
         table.checks = Self.checks(in: table.sql)
         return table
     }
@@ -180,52 +176,37 @@ package struct SchemaReader {
                 """, arguments: [name, type, type]) ?? ""
     }
 
-    private func column(_ row: Row, of table: String, strict: Bool) -> ColumnSchema {
-        let name: String = row["name"]
-        let type: String = row["type"] ?? ""
+    private func column(
+        _ column: SchemaQueries.Column, of table: String, strict: Bool
+    ) -> ColumnSchema {
         var collation: UnsafePointer<CChar>?
         var autoincrement: Int32 = 0
         sqlite3_table_column_metadata(
-            db.sqliteConnection, "main", table, name, nil, &collation, nil, nil, &autoincrement)
-        let storage: ColumnSchema.Storage
-        switch row["hidden"] as Int {
-        case 1: storage = .hidden
-        case 2: storage = .generatedVirtual
-        case 3: storage = .generatedStored
-        default: storage = .ordinary
-        }
+            db.sqliteConnection, "main", table, column.name, nil, &collation, nil, nil,
+            &autoincrement)
         return ColumnSchema(
-            name: name, declaredType: type, affinity: Affinity(declaredType: type, strict: strict),
+            name: column.name, declaredType: column.type,
+            affinity: Affinity(declaredType: column.type, strict: strict),
             collation: collation.map { String(cString: $0) } ?? "BINARY",
-            isNotNull: row["notnull"], defaultSQL: row["dflt_value"], storage: storage,
+            isNotNull: column.isNotNull, defaultSQL: column.defaultSQL, storage: column.storage,
             isAutoincrement: autoincrement != 0)
     }
 
     // MARK: Indexes
 
     private func uniqueIndexes(
-        of table: String, text: (_ name: String, _ type: String) throws -> String
+        of table: String, _ queries: SchemaQueries,
+        text: (_ name: String, _ type: String) throws -> String
     ) throws -> [UniqueIndex] {
-        try Row.fetchAll(
-            db,
-            sql: "SELECT * FROM pragma_index_list(?, 'main') WHERE \"unique\" ORDER BY seq DESC",
-            arguments: [table]
-        ).map { row in
-            let name: String = row["name"]
-            let origin: String = row["origin"]
-            let parts = Self.indexParts(try text(name, "index"))
-            let terms = try Row.fetchAll(
-                db, sql: "SELECT * FROM pragma_index_xinfo(?, 'main') WHERE key ORDER BY seqno",
-                arguments: [name])
+        try queries.uniqueIndexes(of: table).map { index in
+            let parts = Self.indexParts(try text(index.name, "index"))
             return UniqueIndex(
-                name: name,
-                origin: origin == "pk" ? .primaryKey : origin == "u" ? .constraint : .createIndex,
-                terms: terms.enumerated().map { position, term in
-                    let isExpression = (term["cid"] as Int) == -2
-                    return UniqueIndex.Term(
-                        column: term["name"],
-                        expression: isExpression ? parts.terms[position] : nil,
-                        collation: term["coll"] ?? "BINARY")
+                name: index.name, origin: index.origin,
+                terms: try queries.terms(ofIndex: index.name).enumerated().map { position, term in
+                    UniqueIndex.Term(
+                        column: term.column,
+                        expression: term.isExpression ? parts.terms[position] : nil,
+                        collation: term.collation)
                 },
                 condition: parts.condition)
         }
@@ -250,28 +231,7 @@ package struct SchemaReader {
         return (terms, tokens.text((first + 1)..<tokens.tokens.count))
     }
 
-    // MARK: Constraints
-
-    private func foreignKeys(of table: String) throws -> [ForeignKeySchema] {
-        let rows = try Row.fetchAll(
-            db, sql: "SELECT * FROM pragma_foreign_key_list(?, 'main') ORDER BY id DESC, seq",
-            arguments: [table])
-        var keys: [ForeignKeySchema] = []
-        for row in rows {
-            if (row["seq"] as Int) == 0 {
-                keys.append(
-                    ForeignKeySchema(
-                        columns: [], parent: row["table"], parentColumns: [],
-                        onUpdate: ForeignKeySchema.Action(rawValue: row["on_update"]) ?? .noAction,
-                        onDelete: ForeignKeySchema.Action(rawValue: row["on_delete"]) ?? .noAction))
-            }
-            keys[keys.count - 1].columns.append(row["from"])
-            if let column: String = row["to"] {
-                keys[keys.count - 1].parentColumns.append(column)
-            }
-        }
-        return keys
-    }
+    // MARK: Texts
 
     /// The expression of each generated column of a CREATE TABLE, by the column's folded name.
     package static func generatedColumns(in sql: String) -> [String: String] {
