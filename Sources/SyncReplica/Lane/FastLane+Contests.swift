@@ -137,33 +137,38 @@ extension FastLane {
     func openConflicts() throws {
         guard !contests.isEmpty else { return }
         var openings: [ConflictStorage.Opening] = []
-        for arrival in arrivals.sorted(by: { $0.uid < $1.uid }) {
-            for contest in contests[arrival.contests].sorted(by: { $0.cell < $1.cell }) {
-                openings += try self.openings(of: arrival, in: contest)
+        let contested = arrivals.indices.filter { !arrivals[$0].contests.isEmpty }
+        for place in contested.sorted(by: { arrivals[$0].uid < arrivals[$1].uid }) {
+            let contests = contests[arrivals[place].contests]
+            for contest in contests.sorted(by: { $0.cell < $1.cell }) {
+                try appendOpenings(of: arrivals[place], in: contest, to: &openings)
             }
         }
         try storage.conflicts.open(
             openings, schema: storage.schema.merge, number: storage.history.head)
     }
 
-    private func openings(
-        of arrival: Arrival, in contest: LaneContest
-    ) throws -> [ConflictStorage.Opening] {
+    private func appendOpenings(
+        of arrival: Arrival, in contest: LaneContest,
+        to openings: inout [ConflictStorage.Opening]
+    ) throws {
         var writer = ByteWriter()
         for column in 0..<widths[arrival.entity][contest.cell] {
             append(field(contest.place, column), to: &writer)
         }
-        let arriving = (dot: header(transaction(of: contest.place)).dot, fields: writer.bytes)
-        let stored = keptVersions[contest.kept].map { ($0.dot, Array(records[$0.fields])) }
-        let shown = contest.shown.map { stored[$0 - contest.kept.lowerBound] } ?? arriving
-        return try (stored + [arriving]).sorted { $0.0 < $1.0 }.compactMap { dot, fields in
-            if try dot == shown.0 || RecordCoding.areEqual(fields, shown.1) { return nil }
-            return ConflictStorage.Opening(
-                entry: .init(
-                    id: VersionID(arrival.uid, cell: contest.cell, dot: dot),
-                    entity: arrival.entity, reason: .lost, value: fields, key: arrival.shownKey,
-                    met: shown.0),
-                shown: shown.1)
+        var versions = keptVersions[contest.kept].map { ($0.dot, Array(records[$0.fields])) }
+        versions.append((header(transaction(of: contest.place)).dot, writer.bytes))
+        let (met, shown) =
+            versions[contest.shown.map { $0 - contest.kept.lowerBound } ?? versions.count - 1]
+        for (dot, fields) in versions.sorted(by: { $0.0 < $1.0 }) where dot != met {
+            if try RecordCoding.areEqual(fields, shown) { continue }
+            openings.append(
+                ConflictStorage.Opening(
+                    entry: .init(
+                        id: VersionID(arrival.uid, cell: contest.cell, dot: dot),
+                        entity: arrival.entity, reason: .lost, value: fields,
+                        key: arrival.shownKey, met: met),
+                    shown: shown))
         }
     }
 }

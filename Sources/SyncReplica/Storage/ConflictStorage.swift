@@ -16,10 +16,11 @@ final class ConflictStorage {
     private let selectHidden: Statement
     private let countOpen: Statement
     private let insert: Statement
-    private let insertOpen: RowStatement
+    private let insertNew: RowStatement
     private let close: Statement
     private let noteMet: Statement
-    private let noteMetOfOpen: RowStatement
+    private let insertMet: RowStatement
+    private let newest: Statement
     private let noteClosed: Statement
     private let insertClosed: Statement
     /// The names of the columns of cells, as JSON.
@@ -48,6 +49,7 @@ final class ConflictStorage {
         static let metReplica: Int32 = 10
         static let metNumber: Int32 = 11
         static let opened: Int32 = 12
+        static let id: Int32 = 13
     }
 
     /// The columns of every SELECT.
@@ -104,13 +106,14 @@ final class ConflictStorage {
             INSERT INTO syncd_conflict(\(Parameter.columns))
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) \(isKnown)
             """, on: connection)
-        insertOpen = try RowStatement(width: 12, on: connection) { rows in
+        insertNew = try RowStatement(width: 13, on: connection) { rows in
             """
-            INSERT INTO syncd_conflict(\(Parameter.columns))
-            SELECT c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12 FROM \(rows)
-            WHERE true \(isKnown)
+            INSERT INTO syncd_conflict(\(Parameter.columns), id)
+            SELECT c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13 FROM \(rows)
+            WHERE true ON CONFLICT DO NOTHING
             """
         }
+        newest = try Statement("SELECT max(id) FROM syncd_conflict", on: connection)
         insertClosed = try Statement(
             """
             INSERT OR IGNORE INTO syncd_conflict(\(Parameter.columns), closed)
@@ -121,12 +124,8 @@ final class ConflictStorage {
             INSERT OR REPLACE INTO syncd_side(conflict, met) SELECT id, ?5 FROM syncd_conflict
             WHERE uid = ?1 AND cell = ?2 AND replica = ?3 AND number = ?4
             """, on: connection)
-        noteMetOfOpen = try RowStatement(width: 5, on: connection) { rows in
-            """
-            INSERT OR REPLACE INTO syncd_side(conflict, met)
-            SELECT id, c5 FROM \(rows) CROSS JOIN syncd_conflict
-            WHERE uid = +c1 AND cell = +c2 AND replica = +c3 AND number = +c4
-            """
+        insertMet = try RowStatement(width: 2, on: connection) { rows in
+            "INSERT OR REPLACE INTO syncd_side(conflict, met) SELECT c1, c2 FROM \(rows)"
         }
         noteClosed = try Statement(
             """
@@ -357,21 +356,31 @@ final class ConflictStorage {
     /// Opens conflicts.
     /// - Parameter number: the local transaction that is being written.
     func open(_ openings: [Opening], schema: MergeSchema, number: Int64) throws {
-        insertOpen.removeRows()
-        noteMetOfOpen.removeRows()
+        insertNew.removeRows()
+        insertMet.removeRows()
+        var id = try newestID()
         for opening in openings {
-            let id = opening.entry.id
-            insertOpen.addRow()
-            try bind(opening.entry, to: insertOpen, schema: schema, number: number)
-            noteMetOfOpen.addRow()
-            noteMetOfOpen.bind(id.object, at: 1)
-            noteMetOfOpen.bind(Int64(id.cell), at: 2)
-            noteMetOfOpen.bind(try replicas.number(of: id.dot.replica), at: 3)
-            noteMetOfOpen.bind(id.dot.number, at: 4)
-            noteMetOfOpen.bind(opening.shown, at: 5)
+            id += 1
+            insertNew.addRow()
+            try bind(opening.entry, to: insertNew, schema: schema, number: number)
+            insertNew.bind(id, at: Parameter.id)
+            insertMet.addRow()
+            insertMet.bind(id, at: 1)
+            insertMet.bind(opening.shown, at: 2)
         }
-        try insertOpen.run()
-        try noteMetOfOpen.run()
+        if try insertNew.runUnlessRefused() { return try insertMet.run() }
+        // The log has a closed entry of one of them.
+        insertMet.removeRows()
+        for opening in openings {
+            try write(opening.entry, with: insert, schema: schema, number: number)
+            try note(opening.shown, instead: opening.entry.id)
+        }
+    }
+
+    /// 0: the log is empty.
+    private func newestID() throws -> Int64 {
+        defer { newest.reset() }
+        return try newest.step() ? newest.integer(0) : 0
     }
 
     private func note(_ fields: [UInt8]?, instead id: VersionID) throws {
@@ -441,14 +450,13 @@ final class ConflictStorage {
     private func bind(
         _ entry: Entry, to insert: some ValueBinding, schema: MergeSchema, number: Int64
     ) throws {
-        let entity = schema.entities[entry.entity]
         insert.bind(entry.id.object, at: Parameter.uid)
         insert.bind(Int64(entry.id.cell), at: Parameter.cell)
         insert.bind(try replicas.number(of: entry.id.dot.replica), at: Parameter.replica)
         insert.bind(entry.id.dot.number, at: Parameter.number)
-        insert.bind(entity.name, at: Parameter.entity)
+        insert.bind(schema.entities[entry.entity].name, at: Parameter.entity)
         insert.bind(
-            try columnNames(of: Cell(entity: entry.entity, cell: entry.id.cell), in: entity),
+            try columnNames(of: Cell(entity: entry.entity, cell: entry.id.cell), in: schema),
             at: Parameter.columnNames)
         insert.bind(entry.reason.rawValue, at: Parameter.reason)
         insert.bind(entry.value, at: Parameter.value)
@@ -474,9 +482,10 @@ final class ConflictStorage {
         return writer.bytes
     }
 
-    private func columnNames(of cell: Cell, in entity: MergeEntity) throws -> String {
+    private func columnNames(of cell: Cell, in schema: MergeSchema) throws -> String {
         if let known = columnNames[cell] { return known }
-        let names = try Self.columnNames(ofCell: cell.cell, in: entity)
+        let names = try Self.columnNames(
+            ofCell: cell.cell, in: schema.entities[cell.entity])
         columnNames[cell] = names
         return names
     }
