@@ -60,8 +60,10 @@ struct Alter: FileCommand {
         }
         for finding in new {
             try Terminal.output.line(
-                "  \(Printable.text(finding.table)) is new and not tracked yet."
-                    + " Run: synctool track \(Shell.quoted(path))")
+                "  \(Printable.text(finding.table)) is new and "
+                    + (finding.entity == nil
+                        ? "not tracked yet. Run: synctool track \(Shell.quoted(path))"
+                        : "tracked from now on"))
         }
     }
 
