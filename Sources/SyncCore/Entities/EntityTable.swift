@@ -56,9 +56,8 @@ package struct EntityTable {
     /// - Complexity: O(schema)
     package static func liveTables(of database: Database) throws -> [TableSchema] {
         let tracked = Set(try EntityTable(database).live().map { SQLName.folded($0.name) })
-        return try SchemaReader(database).tables().filter {
-            $0.kind == .table && tracked.contains(SQLName.folded($0.name))
-        }
+        return try SchemaReader(database).tables { tracked.contains(SQLName.folded($0)) }
+            .filter { $0.kind == .table }
     }
 
     /// The numbers of the live entities, without reading their layouts.

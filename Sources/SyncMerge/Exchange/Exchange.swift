@@ -206,11 +206,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
                     report.bytes += bytes.count
                 } catch let error as SyncError where Self.passable.contains(error.code) {
                     passedOver.insert(item.name)
-                    report.problems.append(
-                        .init(
-                            name: item.name, reason: error.reason,
-                            unusable: error.code == .badData ? .badData : nil))
-                    if error.code == .badData { report.damaged.append(item.name) }
+                    report.skip(item.name, error)
                     break
                 } catch let error as SyncError
                     where error.code == .unreachable && vanished < Self.vanishedMax

@@ -1,3 +1,5 @@
+import SyncValues
+
 /// What an exchange moved.
 package struct ExchangeReport: Sendable, Hashable {
     /// Transactions sent.
@@ -27,6 +29,14 @@ package struct ExchangeReport: Sendable, Hashable {
 
     /// Nothing yet.
     package init() {}
+
+    /// Notes a batch that was not merged.
+    mutating func skip(_ name: String, _ error: SyncError) {
+        let isDamaged = error.code == .badData
+        if isDamaged { damaged.append(name) }
+        problems.append(
+            .init(name: name, reason: error.reason, unusable: isDamaged ? .badData : nil))
+    }
 
     /// Adds what another exchange moved.
     package mutating func add(_ other: ExchangeReport) {

@@ -19,14 +19,17 @@ package struct SchemaReader {
     }
 
     /// Everything that has a table's name, in order of name; SQLite's own tables too.
-    /// - Complexity: O(columns and indexes of the whole schema).
+    /// - Parameter isWanted: gets each name; the others are left out, and not read.
+    /// - Complexity: O(columns and indexes of these tables, and the size of the schema)
     /// - Throws: the error of SQLite; `cannotTrack` when two objects, or two columns of a table,
     ///   have names that this program cannot tell apart (``AmbiguousNames``).
-    package func tables() throws -> [TableSchema] {
+    package func tables(
+        where isWanted: (_ name: String) -> Bool = { _ in true }
+    ) throws -> [TableSchema] {
         try refuseAmbiguousNames()
         let texts = try allTexts()
         let queries = try SchemaQueries(db.openConnection)
-        return try queries.allTables().map { entry in
+        return try queries.allTables().filter { isWanted($0.name) }.map { entry in
             try table(entry, queries) { name, type in texts[Text(of: name, type)] ?? "" }
         }
     }
