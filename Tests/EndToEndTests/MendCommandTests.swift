@@ -46,6 +46,41 @@ struct MendCommandTests {
         }
     }
 
+    /// What was sent before is on the other replicas; the rest is nowhere, and said once.
+    @Test func mendNamesWhatADroppedTableTookWithIt() async throws {
+        try await Scene.with { scene in
+            try await scene.sql("a.db", "CREATE TABLE kept(id INTEGER PRIMARY KEY)")
+            try await makeStore(scene)
+            try await addRemote(scene)
+            try await scene.sql(
+                "a.db",
+                """
+                UPDATE item SET a = 'later' WHERE id = 'x';
+                INSERT INTO item VALUES ('z', 'a2', 'b2'), ('gone', 'a3', 'b3');
+                DELETE FROM item WHERE id IN ('gone', 'y');
+                DROP TABLE item;
+                """)
+            let mended = try await scene.tool("doctor", "--mend", "a.db")
+            #expect(mended.status == 1, "\(mended.text)")
+            #expect(
+                mended.text.contains("dropped with 2 rows that were written after the last"),
+                "\(mended.text)")
+            try await scene.tool("sync", "a.db").expectSuccess()
+            try await scene.tool("doctor", "--mend", "a.db").expectSuccess()
+        }
+    }
+
+    @Test func mendSaysNothingOfADroppedTableThatWasSent() async throws {
+        try await Scene.with { scene in
+            try await scene.sql("a.db", "CREATE TABLE kept(id INTEGER PRIMARY KEY)")
+            try await makeStore(scene)
+            try await addRemote(scene)
+            try await scene.sql("a.db", "DROP TABLE item")
+            let mended = try await scene.tool("doctor", "--mend", "a.db").expectSuccess()
+            #expect(!mended.text.contains("written after"), "\(mended.text)")
+        }
+    }
+
     @Test func mendFindsAllThatWasWrittenWhereNoDaemonEverRan() async throws {
         try await Scene.with { scene in
             try await makeStore(scene)

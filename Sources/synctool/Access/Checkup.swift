@@ -54,6 +54,7 @@ struct Checkup {
         let report = try Store.mend(absolute, comparing: true)
         let typed = TypedPath(path)
         var result = Result(checked: report.explanations.map { "repaired: \(typed.fillingIn($0))" })
+        try nameLosses(of: report, in: path, into: &result)
         var count = report.recoveredCount
         if report.isComparedWhenMerging {
             let replica = try StoreReplica(absolute)
@@ -103,6 +104,23 @@ struct Checkup {
             result.checked.append("all rows compared: no change was missed")
         }
         return result
+    }
+
+    /// Names the tables that another program dropped with what no other replica has.
+    private func nameLosses(
+        of report: RepairReport, in path: String, into result: inout Result
+    ) throws {
+        let dropped = report.findings.filter { $0.problem == .tableDropped }.map(\.table)
+        let lost = try Store.lostWrites(StorePath.absolute(path), to: dropped)
+        for (table, count) in lost.sorted(by: { $0.key < $1.key }) {
+            let rows = count == 1 ? "a row that was" : "\(count) rows that were"
+            result.findings.append(
+                Finding(
+                    problem: "\(table): the table was dropped with \(rows) written after the last "
+                        + "exchange: what was written is not here any more, and was not sent",
+                    hint: "The keys are in: synctool history \(Shell.quoted(path)). A backup may "
+                        + "have the values"))
+        }
     }
 
     /// Makes the file a new replica, and makes the daemon reopen it.
