@@ -6,13 +6,22 @@ import SyncValues
 ///
 /// As for other readers: what a daemon has told, or tells meanwhile, keeps its numbers.
 extension LiveLog {
-    /// Beside a daemon, moves to the history tables what is committed, so that little is left for
-    /// the write transaction.
+    /// Log rows that are left for the write transaction: their digest takes some milliseconds.
+    package static let leftRowsMax: Int64 = 2_000
+
+    /// Moves to the history tables what is committed, beside a daemon or where it is much, so that
+    /// little is left for the write transaction: this is done in slices, between which others
+    /// write.
     ///
+    /// - Parameter rowsMax: without a daemon no more log rows than these are left.
     /// - Throws: as ``poll()``.
-    package func settleBeforeWriting() throws {
-        guard !hasJournal, try !NamedJournals(metadata, identity: identity).isEmpty else {
-            return
+    package func settleBeforeWriting(leaving rowsMax: Int64 = leftRowsMax) throws {
+        guard !hasJournal else { return }
+        if try NamedJournals(metadata, identity: identity).isEmpty {
+            let newest = try Statement(LogTable.newestSQL, on: connection)
+            defer { newest.reset() }
+            let last = try newest.step() ? newest.integer(0) : 0
+            guard try last - metadata.position(.digested) > rowsMax else { return }
         }
         _ = try settle()
     }

@@ -57,6 +57,7 @@ public final class StoreReplica: Sendable {
     ///     nil: as many as usual.
     ///   - batchFactsMax: facts in one batch that is sent; nil: as many as usual.
     ///   - windowMax: changes that the local lane has in memory; nil: as many as usual.
+    ///   - leftRowsMax: as in ``SyncCore/LiveLog/settleBeforeWriting(leaving:)``.
     ///   - partition: which local transactions are several for others; nil: those as usual.
     /// - Throws: as ``init(_:)``.
     package init(
@@ -65,7 +66,8 @@ public final class StoreReplica: Sendable {
         mayDangle: Bool = false, isGeneral: Bool = false, isCheckingLane: Bool = false,
         usesLane: Bool = LaneUse.isFastByDefault,
         usesLocalLane: Bool = LaneUse.isLocalByDefault, olderRowsMax: Int? = nil,
-        batchFactsMax: Int? = nil, windowMax: Int? = nil, partition: PartitionLimits? = nil
+        batchFactsMax: Int? = nil, windowMax: Int? = nil, leftRowsMax: Int64 = LiveLog.leftRowsMax,
+        partition: PartitionLimits? = nil
     ) throws {
         self.path = path
         // A merge finds by itself what was written past the triggers (``MissedChanges``).
@@ -73,7 +75,11 @@ public final class StoreReplica: Sendable {
         self.local = local
         do {
             var environment = MergeEnvironment(
-                settle: { try local.live.withState { _, live in try live.settleBeforeWriting() } },
+                settle: {
+                    try local.live.withState { _, live in
+                        try live.settleBeforeWriting(leaving: leftRowsMax)
+                    }
+                },
                 boundaries: {
                     try local.live.withState { _, live in try live.boundariesForWriting() }
                 },

@@ -3,8 +3,8 @@ import SyncMerge
 
 /// What a merge needs from outside the store.
 struct MergeEnvironment: Sendable {
-    /// Makes what is committed part of history beside a daemon; called before the write
-    /// transaction.
+    /// Makes what is committed part of history, beside a daemon or where it is much; called before
+    /// the write transaction.
     var settle: @Sendable () throws -> Void
     /// Where the commits end that are still in the log; called inside the write transaction.
     /// Throws ``SyncCore/CommitsRanTogether`` when it has to be begun again.
