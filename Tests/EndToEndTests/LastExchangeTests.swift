@@ -50,7 +50,11 @@ struct LastExchangeTests {
             #expect((doctor.text + doctor.errors).contains("synctool sync a.db origin"))
 
             rename(scene.folder.path("away"), scene.folder.path("shared"))
+            // It says nothing of what was to be sent.
             try await scene.tool("pull", "a.db").expectSuccess()
+            let unsent = try await scene.tool("status", "a.db").expectSuccess().text
+            #expect(unsent.contains("failing since"), "\(unsent)")
+            try await scene.tool("push", "a.db").expectSuccess()
             let mended = try await scene.tool("status", "a.db").expectSuccess().text
             #expect(!mended.contains("failing"), "\(mended)")
             #expect(try await scene.tool("doctor", "a.db").status == 0)

@@ -38,7 +38,7 @@ struct SkippedFileTests {
         /// The batch of a third row, after it was pushed.
         func third(_ scene: Scene) async throws -> (name: String, file: URL, content: Data) {
             let before = try batches()
-            try await scene.sql("a.db", "INSERT INTO note VALUES (3, 'three')")
+            try await scene.sql("a.db", "INSERT INTO note(id, body) VALUES (3, 'three')")
             try await scene.tool("push", "a.db").expectSuccess()
             let name = try #require(try batches().subtracting(before).first)
             let file = URL(fileURLWithPath: folder + "/" + name)
@@ -80,7 +80,7 @@ struct SkippedFileTests {
             try (whole.prefix(20) + Data(repeating: 0xFF, count: whole.count - 20)).write(to: file)
             let exchange = try await scene.tool(command, "b.db")
             #expect(exchange.status == 65, "\(exchange.text)\(exchange.errors)")
-            for words in [newest, "may be missing here", "sends it again"] {
+            for words in [newest, "may be missing here", "replaces it"] {
                 #expect(exchange.errors.contains(words), "\(exchange.errors)")
             }
             let status = try await scene.tool("status", "b.db")
@@ -108,6 +108,78 @@ struct SkippedFileTests {
             #expect(pull.status == 1, "\(pull.errors)")
             #expect(pull.errors.contains("version 99"), "\(pull.errors)")
             #expect(pull.errors.contains("Update syncd on this machine"), "\(pull.errors)")
+        }
+    }
+
+    /// What the writer sent again has another name by then: the damaged file would be told forever.
+    @Test func theWriterReplacesADamagedFileThatIsNotItsLast() async throws {
+        try await Scene.with { scene in
+            let shared = try await Shared(scene)
+            try await scene.tool("clone", shared.url, "b.db").expectSuccess()
+            let (_, file, whole) = try await shared.third(scene)
+            try await scene.sql("a.db", "INSERT INTO note VALUES (4, 'four')")
+            try await scene.tool("push", "a.db").expectSuccess()
+            try whole.dropLast(5).write(to: file)
+            #expect(try await scene.tool("sync", "b.db").status == 65)
+            try await scene.tool("sync", "a.db").expectSuccess()
+            try await scene.tool("sync", "b.db").expectSuccess()
+            #expect(try await notes(scene, "b.db") == "four\none\nthree\ntwo\n")
+        }
+    }
+
+    @Test func aFileThatNoReplicaNamedSoIsNoLack() async throws {
+        try await Scene.with { scene in
+            let shared = try await Shared(scene)
+            try await scene.tool("clone", shared.url, "b.db").expectSuccess()
+            let (_, file, whole) = try await shared.third(scene)
+            let folder = file.deletingLastPathComponent()
+            try whole.prefix(9).write(to: folder.appending(path: "._" + file.lastPathComponent))
+            let pull = try await scene.tool("pull", "b.db").expectSuccess()
+            #expect(pull.errors.contains("skipped"), "\(pull.errors)")
+        }
+    }
+
+    /// A row that the copy of the store lacks would be there twice, for good.
+    @Test func nothingIsJoinedWithAStoreThatCannotBeReadWhole() async throws {
+        try await Scene.with { scene in
+            let shared = try await Shared(scene)
+            let (newest, file, whole) = try await shared.third(scene)
+            try whole.dropLast(5).write(to: file)
+            try await scene.sql(
+                "own.db",
+                """
+                CREATE TABLE note(id INTEGER PRIMARY KEY, body TEXT);
+                INSERT INTO note VALUES (1, 'one'), (2, 'two'), (3, 'three');
+                """)
+            try await scene.tool("track", "own.db").expectSuccess()
+            let join = try await scene.tool(
+                "remote", "add", "own.db", "origin", shared.url, "--join", "by-key")
+            #expect(join.status == 65, "\(join.text)\(join.errors)")
+            #expect(join.errors.contains(newest), "\(join.errors)")
+            #expect(try await !scene.tool("remote", "list", "own.db").text.contains("origin"))
+            try whole.write(to: file)
+            try await scene.tool(
+                "remote", "add", "own.db", "origin", shared.url, "--join", "by-key"
+            ).expectSuccess()
+            try await scene.tool("sync", "own.db").expectSuccess()
+            #expect(try await notes(scene, "own.db") == "one\nthree\ntwo\n")
+        }
+    }
+
+    @Test func aSchemaIsNotCalledThatOfTheStoreWhereNotAllWasRead() async throws {
+        try await Scene.with { scene in
+            let shared = try await Shared(scene)
+            try await scene.tool("clone", shared.url, "b.db").expectSuccess()
+            try await scene.tool("alter", "a.db", "ALTER TABLE note ADD COLUMN extra TEXT")
+                .expectSuccess()
+            let (_, file, whole) = try await shared.third(scene)
+            try whole.dropLast(5).write(to: file)
+            let schema = try await scene.tool("schema", "b.db", "--from", "origin", "--apply")
+            #expect(schema.status == 65, "\(schema.text)\(schema.errors)")
+            #expect(!schema.text.contains("the schema of the store\n"), "\(schema.text)")
+            try whole.write(to: file)
+            try await scene.tool("schema", "b.db", "--from", "origin", "--apply").expectSuccess()
+            #expect(try await notes(scene, "b.db") == "one\nthree\ntwo\n")
         }
     }
 }

@@ -86,6 +86,11 @@ package protocol Remote: Sendable {
     /// - Throws: `unreachable` when the remote is not there.
     func remove(_ items: [BatchCatalog.Item]) async throws
 
+    /// Removes the damaged batches that the replica itself put there: after a push, which has sent
+    /// again what they held.
+    /// - Throws: `unreachable` when the remote is not there.
+    func removeUnusable() async throws
+
     /// Closes the connection, where there is one. The next call opens a new one.
     func disconnect() async
 }
@@ -107,5 +112,6 @@ extension Remote {
     package func requestedSnapshots() async throws -> [VersionVector] { [] }
     package func noteDamaged(_ names: [String]) async throws {}
     package func remove(_ items: [BatchCatalog.Item]) async throws {}
+    package func removeUnusable() async throws {}
     package func disconnect() async {}
 }

@@ -55,8 +55,8 @@ extension [BatchCatalog.Problem] {
             : "\(unusable.count) files of the remote cannot be used, and what they hold"
         let remedy =
             first.remedy
-            ?? "The replica that wrote it sends it again when it synchronises. Remove a file that "
-            + "no replica wrote"
+            ?? "The replica that wrote it replaces it when it synchronises. If that one is gone, "
+            + "remove the file: the others send again what they have of it"
         return SyncError(
             code, "not complete: \(what) may be missing here: \(first.name): \(first.reason)",
             operation: SyncError.reading, hint: remedy + ". Then run the command again")

@@ -1,3 +1,5 @@
+import SyncReplica
+
 /// The direction of an exchange, seen from the replica.
 package enum ExchangeDirection: String, Sendable {
     /// To the remote.
@@ -6,4 +8,13 @@ package enum ExchangeDirection: String, Sendable {
     case pull
     /// From the remote, then to it.
     case sync
+
+    /// What it consists of.
+    var parts: Set<LastExchange.Direction> {
+        switch self {
+        case .push: [.push]
+        case .pull: [.pull]
+        case .sync: [.pull, .push]
+        }
+    }
 }

@@ -177,7 +177,8 @@ package struct RemoteConnection: Sendable {
         defer { try? replica.close() }
         let report = try await Self.inspect(remote, into: replica)
         if let key = report.missingKey { throw BatchSeal.missingKey(key) }
-        if let denial = report.denial { throw denial }
+        // A row that is missing in the copy would be there twice after a join.
+        if let lack = report.lack { throw lack }
     }
 
     private static func inspect(

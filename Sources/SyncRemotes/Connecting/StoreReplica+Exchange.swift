@@ -23,7 +23,7 @@ extension StoreReplica {
     ) async throws -> ExchangeReport {
         // Before the remote is looked at: what another process sends from now on may be missed.
         let known = try knownReach(of: entry.url)
-        var report = try await remembering(at: entry.url) {
+        var report = try await remembering(direction, at: entry.url) {
             try await RemoteConnection.with(
                 entry, store: storeID, replica: replicaID, ring: ring
             ) { connection in
@@ -46,18 +46,19 @@ extension StoreReplica {
 
     /// Has the file remember how the exchange ended, for `status` and `doctor`.
     private func remembering(
-        at url: String, _ body: () async throws -> ExchangeReport
+        _ direction: ExchangeDirection, at url: String, _ body: () async throws -> ExchangeReport
     ) async throws -> ExchangeReport {
+        let directions = direction.parts
         do {
             let report = try await body()
             if let key = report.missingKey {
-                note(failure: BatchSeal.missingKey(key), at: url)
+                note(failure: BatchSeal.missingKey(key), of: directions, at: url)
             } else {
-                try noteSuccess(at: url)
+                try noteSuccess(of: directions, at: url)
             }
             return report
         } catch let error as SyncError {
-            note(failure: error, at: url)
+            note(failure: error, of: directions, at: url)
             throw error
         }
     }

@@ -34,6 +34,13 @@ enum DirectoryLayout {
         return StoreID(String(lines[1]))
     }
 
+    /// Whether a replica writes batches under such a name, in its folder: what other programs leave
+    /// beside them (`._` files, conflicted copies) nobody has sent.
+    static func isBatch(_ name: String) -> Bool {
+        let file = name.split(separator: "/").last ?? ""
+        return file.wholeMatch(of: /[0-9a-f]{16}-[0-9a-f]{16}\.synb/) != nil
+    }
+
     /// The folder that only this replica writes.
     static func folder(of replica: ReplicaID) -> String { replica.description }
 

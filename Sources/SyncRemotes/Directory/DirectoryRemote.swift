@@ -324,6 +324,22 @@ package struct DirectoryRemote: Remote {
             olderThan: Self.temporaryAgeMax)
     }
 
+    /// Removes the files of the replica itself that are no whole batches.
+    /// - Throws: `unreachable`, `notAllowed` when a file cannot be removed.
+    /// - Complexity: O(n) in its files: reads the envelope of each.
+    package func removeUnusable() async throws {
+        try checkMarker()
+        let folder = DirectoryLayout.folder(of: replica)
+        for file in try files.list(folder) ?? [] where DirectoryLayout.isBatch(file) {
+            let name = folder + "/" + file
+            do { _ = try envelope(of: name) } catch let error as SyncError
+                where error.code == .badData
+            {
+                try files.remove(name)
+            }
+        }
+    }
+
     // MARK: Files
 
     private func catalog() throws -> BatchCatalog {
@@ -379,7 +395,9 @@ package struct DirectoryRemote: Remote {
     private func problem(of name: String, _ error: any Error) -> BatchCatalog.Problem {
         let error = error as? SyncError ?? SyncError(.badData, "\(error)")
         let isUnread = [.notAllowed, .unreachable].contains(error.code)
-        let isUnusable = [.badData, .newerFormat].contains(error.code) && !isOwn(name)
+        let isUnusable =
+            [.badData, .newerFormat].contains(error.code) && !isOwn(name)
+            && DirectoryLayout.isBatch(name)
         return .init(
             name: name, reason: error.reason, unread: isUnread ? error.code : nil,
             unusable: isUnusable ? error.code : nil, remedy: error.hint)

@@ -191,5 +191,9 @@ package struct EncryptedRemote<Inner: Remote>: Remote {
         try await inner.remove(items)
     }
 
+    /// Removes damaged batches of the replica itself.
+    /// - Throws: what the inner remote throws.
+    package func removeUnusable() async throws { try await inner.removeUnusable() }
+
     package func disconnect() async { await inner.disconnect() }
 }

@@ -19,6 +19,12 @@ package struct LastExchange: Codable, Sendable, Hashable {
     /// Why the last one failed, and what to do.
     package private(set) var reason, hint: String?
 
+    /// What has not succeeded since it failed; nil: it is not known.
+    private var due: Set<Direction>?
+
+    /// What an exchange does. A pull that succeeds says nothing of the push that failed before it.
+    package enum Direction: String, Codable, CaseIterable, Sendable { case pull, push }
+
     /// When one last succeeded, at most a minute too early; nil: none has, since this is
     /// remembered.
     package var lastSync: Timestamp? { succeeded.map { Timestamp(milliseconds: $0) } }
@@ -26,10 +32,18 @@ package struct LastExchange: Codable, Sendable, Hashable {
     /// Since when exchanges have failed for the same reason; nil: the last one did not.
     package var failingSince: Timestamp? { failing.map { Timestamp(milliseconds: $0) } }
 
-    /// - Parameter error: why it failed; nil: it did not.
+    /// - Parameters:
+    ///   - error: why it failed; nil: it did not.
+    ///   - directions: what it did.
     /// - Returns: whether that is news.
-    mutating func note(_ error: SyncError?, at now: Int64) -> Bool {
+    mutating func note(
+        _ error: SyncError?, of directions: Set<Direction>, at now: Int64
+    ) -> Bool {
         guard let error else {
+            if failing != nil, let due, !due.isSubset(of: directions) {
+                self.due = due.subtracting(directions)
+                return self.due != due
+            }
             // The number comes from the file: it may be any.
             let (age, isBeyond) = now.subtractingReportingOverflow(succeeded ?? .min)
             if failing == nil, !isBeyond, age.magnitude < Self.grain { return false }
@@ -37,8 +51,10 @@ package struct LastExchange: Codable, Sendable, Hashable {
             return true
         }
         let text = String(error.reason.prefix(Self.reasonMax))
-        if failing != nil, reason == text { return false }
-        (failing, reason) = (now, text)
+        let due = directions.union(failing == nil ? [] : self.due ?? [])
+        if failing != nil, reason == text, due == self.due { return false }
+        if failing == nil || reason != text { failing = now }
+        (reason, self.due) = (text, due)
         hint = error.hint.map { String($0.prefix(Self.reasonMax)) }
         return true
     }
@@ -55,11 +71,13 @@ extension LastExchange {
 
     /// Writes the outcome of an exchange, where it is news.
     /// - Throws: SQLite errors.
-    static func note(_ error: SyncError?, at url: String, on connection: OpaquePointer) throws {
+    static func note(
+        _ error: SyncError?, of directions: Set<Direction>, at url: String,
+        on connection: OpaquePointer
+    ) throws {
         var all = try all(connection)
-        guard all[url, default: LastExchange()].note(error, at: Timestamp.now().milliseconds) else {
-            return
-        }
+        let now = Timestamp.now().milliseconds
+        guard all[url, default: LastExchange()].note(error, of: directions, at: now) else { return }
         try set(all, on: connection)
     }
 
@@ -103,24 +121,29 @@ extension Store {
 extension StoreReplica {
     /// Remembers that an exchange failed, where the file can be written. That another process holds
     /// it is over in a moment, and not remembered; a full disk may be that of the remote.
-    package func note(failure error: SyncError, at url: String) {
+    package func note(
+        failure error: SyncError, of directions: Set<LastExchange.Direction>, at url: String
+    ) {
         guard error.code != .busy else { return }
         // The failure itself is thrown, whether this can be written or not.
         try? run("sync") { session in
             try RawTransaction.write(on: session.connection) {
-                try LastExchange.note(error, at: url, on: session.connection)
+                try LastExchange.note(error, of: directions, at: url, on: session.connection)
             }
         }
     }
 
     /// Remembers that an exchange succeeded, where that is news.
     /// - Throws: ``SyncError``: `busy`, and SQLite errors.
-    package func noteSuccess(at url: String) throws {
+    package func noteSuccess(
+        of directions: Set<LastExchange.Direction>, at url: String
+    ) throws {
         try run("sync") { session in
             var known = try LastExchange.all(session.connection)[url] ?? LastExchange()
-            guard known.note(nil, at: Timestamp.now().milliseconds) else { return }
+            let now = Timestamp.now().milliseconds
+            guard known.note(nil, of: directions, at: now) else { return }
             try RawTransaction.write(on: session.connection) {
-                try LastExchange.note(nil, at: url, on: session.connection)
+                try LastExchange.note(nil, of: directions, at: url, on: session.connection)
             }
         }
     }

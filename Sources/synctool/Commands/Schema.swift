@@ -37,7 +37,7 @@ struct Schema: FileCommand {
 
     mutating func run() async throws {
         let absolute = StorePath.absolute(path)
-        if let from { try await pull(absolute, from: from) }
+        let lack = if let from { try await pull(absolute, from: from) } else { nil as SyncError? }
         guard let comparison = try compare(absolute) else { throw try unknown(absolute) }
         let hasMore = !comparison.changes.isEmpty || comparison.userVersion != nil
         let (changes, failed, rest) =
@@ -48,12 +48,14 @@ struct Schema: FileCommand {
         defer { try? replica.close() }
         let text = SchemaText(
             comparison: rest, changes: changes, failed: failed,
-            isApplied: apply, waiting: try replica.waiting, remote: from, path: path)
+            isApplied: apply, waiting: try replica.waiting, remote: from, path: path,
+            isHeardWhole: lack == nil)
         if output.isJSON {
             try Terminal.output.json(text.json)
         } else {
             try text.print()
         }
+        if let lack { throw lack }
         if apply, !text.isComplete { throw ExitCode.failure }
     }
 
@@ -108,7 +110,8 @@ struct Schema: FileCommand {
         try RefusedText(refused: refused, path: path).printTexts()
     }
 
-    private func pull(_ absolute: String, from name: String) async throws {
+    /// - Returns: why not all was merged that the remote has.
+    private func pull(_ absolute: String, from name: String) async throws -> SyncError? {
         let store = try Store.open(absolute)
         let (entry, ring) = (try store.remote(name), try store.keyRing())
         try store.close()
@@ -116,15 +119,12 @@ struct Schema: FileCommand {
         defer { try? replica.close() }
         let progress = ProgressLine(name)
         defer { progress.end() }
-        _ = try await replica.exchange(
+        let report = try await replica.exchange(
             .pull, with: entry, ring: ring, progress: { progress.show($0) },
             completed: { report in
                 progress.end()
-                for problem in report.problems.prefix(10) {
-                    try Terminal.error.line(
-                        "  skipped \(Printable.text(problem.name)): "
-                            + Printable.text(problem.reason))
-                }
+                try SkippedText(problems: report.problems).print()
             })
+        return report.lack
     }
 }

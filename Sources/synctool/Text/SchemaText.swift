@@ -17,6 +17,8 @@ struct SchemaText {
     let remote: String?
     /// The path of the database, as the user typed it.
     let path: String
+    /// Whether all was merged that the remote has.
+    var isHeardWhole = true
 
     /// Whether the database has all that the schema of the store has, and nothing waits for it.
     var isComplete: Bool {
@@ -35,7 +37,9 @@ struct SchemaText {
     func print() throws {
         let out = Terminal.output
         guard !comparison.isEqual || !waiting.isEmpty || !changes.isEmpty else {
-            return try out.line("\(path): has the schema of the store")
+            return try out.line(
+                "\(path): has the schema of the store"
+                    + (isHeardWhole ? "" : ", as far as it could be read"))
         }
         let left = Set(failed.map(\.name) + missing)
         let done = changes.filter { !left.contains($0.name) }
