@@ -356,9 +356,22 @@ final class ConflictStorage {
     /// Opens conflicts.
     /// - Parameter number: the local transaction that is being written.
     func open(_ openings: [Opening], schema: MergeSchema, number: Int64) throws {
+        if try insertedNew(openings, schema: schema, number: number) { return }
+        for opening in openings {
+            try write(opening.entry, with: insert, schema: schema, number: number)
+            try note(opening.shown, instead: opening.entry.id)
+        }
+    }
+
+    /// Opens conflicts that the log has no entries of, all by two statements.
+    /// - Returns: false where it has a closed entry of one of them, or no numbers for them.
+    private func insertedNew(
+        _ openings: [Opening], schema: MergeSchema, number: Int64
+    ) throws -> Bool {
         insertNew.removeRows()
         insertMet.removeRows()
         var id = try newestID()
+        guard id < .max - Int64(openings.count) else { return false }
         for opening in openings {
             id += 1
             insertNew.addRow()
@@ -368,13 +381,12 @@ final class ConflictStorage {
             insertMet.bind(id, at: 1)
             insertMet.bind(opening.shown, at: 2)
         }
-        if try insertNew.runUnlessRefused() { return try insertMet.run() }
-        // The log has a closed entry of one of them.
-        insertMet.removeRows()
-        for opening in openings {
-            try write(opening.entry, with: insert, schema: schema, number: number)
-            try note(opening.shown, instead: opening.entry.id)
+        guard try insertNew.runUnlessRefused() else {
+            insertMet.removeRows()
+            return false
         }
+        try insertMet.run()
+        return true
     }
 
     /// 0: the log is empty.

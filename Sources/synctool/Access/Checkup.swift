@@ -441,7 +441,8 @@ struct Checkup {
             result.findings.append(
                 Finding(
                     problem: Printable.text(problem),
-                    hint: "Then run: synctool sync \(Shell.quoted(path))"))
+                    hint: "To see what to do, and whether it still is so: synctool sync "
+                        + Shell.quoted(path)))
         }
         for comparison in try Store.comparisons(StorePath.absolute(path)) {
             let time = LocalTime.ago(comparison.time, now: now)
