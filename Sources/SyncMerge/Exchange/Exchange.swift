@@ -78,7 +78,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
         report.bytes += try await answer()
         do {
             report.compactedCount = try await Compaction(of: replica, at: remote).run()
-            try await remote.removeUnusable()
+            try await remote.removeUnusable(upTo: replica.vector[own])
         } catch let error as SyncError {
             // All that had to be sent has been sent. The next push tries again.
             report.problems.append(.init(name: "compaction", reason: error.reason))

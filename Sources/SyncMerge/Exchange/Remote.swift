@@ -88,8 +88,10 @@ package protocol Remote: Sendable {
 
     /// Removes the damaged batches that the replica itself put there: after a push, which has sent
     /// again what they held.
+    /// - Parameter number: the newest transaction that the replica has of its own. What was written
+    ///   after it stays: a database that was put back to an earlier state has not sent it again.
     /// - Throws: `unreachable` when the remote is not there.
-    func removeUnusable() async throws
+    func removeUnusable(upTo number: Int64) async throws
 
     /// Closes the connection, where there is one. The next call opens a new one.
     func disconnect() async
@@ -112,6 +114,6 @@ extension Remote {
     package func requestedSnapshots() async throws -> [VersionVector] { [] }
     package func noteDamaged(_ names: [String]) async throws {}
     package func remove(_ items: [BatchCatalog.Item]) async throws {}
-    package func removeUnusable() async throws {}
+    package func removeUnusable(upTo number: Int64) async throws {}
     package func disconnect() async {}
 }

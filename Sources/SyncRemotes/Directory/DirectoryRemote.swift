@@ -325,12 +325,14 @@ package struct DirectoryRemote: Remote {
     }
 
     /// Removes the files of the replica itself that are no whole batches.
+    /// - Parameter number: those with a later transaction stay.
     /// - Throws: `unreachable`, `notAllowed` when a file cannot be removed.
     /// - Complexity: O(n) in its files: reads the envelope of each.
-    package func removeUnusable() async throws {
+    package func removeUnusable(upTo number: Int64) async throws {
         try checkMarker()
         let folder = DirectoryLayout.folder(of: replica)
         for file in try files.list(folder) ?? [] where DirectoryLayout.isBatch(file) {
+            guard let last = Int64(file.prefix(16), radix: 16), last <= number else { continue }
             let name = folder + "/" + file
             do { _ = try envelope(of: name) } catch let error as SyncError
                 where error.code == .badData

@@ -193,7 +193,9 @@ package struct EncryptedRemote<Inner: Remote>: Remote {
 
     /// Removes damaged batches of the replica itself.
     /// - Throws: what the inner remote throws.
-    package func removeUnusable() async throws { try await inner.removeUnusable() }
+    package func removeUnusable(upTo number: Int64) async throws {
+        try await inner.removeUnusable(upTo: number)
+    }
 
     package func disconnect() async { await inner.disconnect() }
 }

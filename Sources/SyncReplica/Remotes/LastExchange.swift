@@ -23,7 +23,7 @@ package struct LastExchange: Codable, Sendable, Hashable {
     private var due: Set<Direction>?
 
     /// What an exchange does. A pull that succeeds says nothing of the push that failed before it.
-    package enum Direction: String, Codable, CaseIterable, Sendable { case pull, push }
+    package enum Direction: String, Codable, Sendable { case pull, push }
 
     /// When one last succeeded, at most a minute too early; nil: none has, since this is
     /// remembered.

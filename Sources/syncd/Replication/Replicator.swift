@@ -33,7 +33,7 @@ actor Replicator {
         var watches: ExactMap<FolderWatch> = [:]
         /// What was logged of each remote's last exchange.
         var differences: ExactMap<[StateDifference]> = [:]
-        /// What could not be read at the remotes.
+        /// What could not be read or used at the remotes.
         var lacks: ExactMap<SyncError> = [:]
         var isBusy = false
         /// Who the file belonged to when the store was opened.
