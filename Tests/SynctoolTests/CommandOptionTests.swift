@@ -9,7 +9,7 @@ struct CommandOptionTests {
     /// The commands that can use the daemon or the file.
     private static let daemonCommands: Set = [
         "track", "untrack", "status", "history", "watch", "consumers list", "consumers add",
-        "consumers ack", "consumers remove", "purge", "doctor",
+        "consumers ack", "consumers remove", "purge", "doctor", "forget-sync",
     ]
     /// The commands that are about the daemon, and take `--socket` alone.
     private static let daemonAlone: Set = ["metrics", "top", "config", "ui"]
@@ -29,7 +29,8 @@ struct CommandOptionTests {
         let children = command.configuration.subcommands
         guard !children.isEmpty else { return [Leaf(words: words, type: command)] }
         return children.flatMap { child in
-            leaves(of: child, at: words + [String(describing: child).lowercased()])
+            let name = child.configuration.commandName ?? String(describing: child).lowercased()
+            return leaves(of: child, at: words + [name])
         }
     }
 

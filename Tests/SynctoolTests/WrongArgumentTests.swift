@@ -36,6 +36,7 @@ struct WrongArgumentTests {
     /// files: demo, metrics, serve, key identity.
     private static let forms = [
         Form("track", "DB", options: direct), Form("untrack", "DB", options: direct),
+        Form("forget-sync", "DB", options: direct),
         Form("status", "DB", options: direct), Form("history", "DB", options: direct),
         Form("watch", "DB", options: direct), Form("consumers list", "DB", options: direct),
         Form("consumers add", "DB", "me", options: direct, free: [1]),

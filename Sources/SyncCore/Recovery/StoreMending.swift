@@ -148,17 +148,11 @@ struct StoreMending {
             }
             return
         }
-        if hasIdentity {
-            let epoch = max(0, try metadata.integer(.epoch))
-            try metadata.set(.epoch, to: .integer(min(epoch, .max - 1) + 1))
-        }
+        let separated = try SeparatedStore(db, objects: objects)
+        if hasIdentity { try separated.nextEpoch() }
         if objects.has("syncd_join") { try db.execute(sql: "DROP TABLE syncd_join") }
         guard wasReplica else { return }
-        let replication = Set(
-            StoreBlueprint.tables(.replication) + StoreBlueprint.tables(.names)
-                + StoreBlueprint.tables(.sums) + StoreBlueprint.tables(.schema))
-        try objects.dropOwn(db) { $0.type == "table" && replication.contains($0.name) }
-        try metadata.deleteMergeState()
+        try separated.dropRecords(areRemotesKept: true)
         if hasIdentity { try metadata.renewIdentity() }
         losses.append(.replication)
     }

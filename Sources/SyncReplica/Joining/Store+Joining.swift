@@ -24,13 +24,15 @@ extension Store {
     /// - Parameters:
     ///   - copy: a replica of the store that no other connection has open.
     ///   - method: which rows are the same objects.
+    ///   - keys: what it has to open and seal batches with afterwards; the transaction that joins
+    ///     removes those of the database.
     /// - Throws: ``SyncError``: `refused` when it has exchanged batches already, when tables or
     ///   columns of the store were renamed, or when a table of the store has a key of another kind;
     ///   as ``track``. Nothing has changed then: the history is deleted in the transaction that
     ///   joins.
     /// - Complexity: O(n log n) in the rows
     package static func join(
-        _ path: String, to copy: String, by method: JoinMethod
+        _ path: String, to copy: String, by method: JoinMethod, keys: KeyRing = KeyRing()
     ) throws -> JoinReport {
         let (store, policies, signing, names, kinds) = try Self.identity(of: copy)
         guard names.isEmpty else {
@@ -70,7 +72,7 @@ extension Store {
             ) { database in
                 try adoptIdentity(
                     of: store, policies: policies, signing: signing, names: names, kinds: kinds,
-                    in: database, matching: method)
+                    in: database, matching: method, keys: keys)
             }
             return JoinReport(
                 dropped: dropped, same: same,
@@ -98,7 +100,7 @@ extension Store {
     /// transaction that the connection is in.
     private static func adoptIdentity(
         of store: StoreID, policies: Value, signing: Value, names: [EntityNames],
-        kinds: KeyKinds, in database: Database, matching method: JoinMethod
+        kinds: KeyKinds, in database: Database, matching method: JoinMethod, keys: KeyRing
     ) throws -> Int {
         guard let connection = database.sqliteConnection else { return 0 }
         var chosen = MergePolicies()
@@ -122,6 +124,7 @@ extension Store {
         try settings.set(.store, to: .blob(store.bytes))
         if policies != .null { try settings.set(.policies, to: policies) }
         if signing != .null { try settings.set(.signing, to: signing) }
+        if !keys.keys.isEmpty { try KeyTable.write(keys, on: connection) }
         return same
     }
 }

@@ -52,7 +52,8 @@ extension Store {
 }
 
 /// The rows of `syncd_key`.
-private enum KeyTable {
+enum KeyTable {
+    /// The keys, with their cuts; an empty ring where there are none.
     static func ring(_ connection: OpaquePointer) throws -> KeyRing {
         guard try SchemaReader.hasTable("syncd_key", on: connection) else { return KeyRing() }
         let select = try Statement(
@@ -82,6 +83,7 @@ private enum KeyTable {
         return try HeaderStorage(connection, replicas: ReplicaNames(connection)).vector()
     }
 
+    /// Stores a ring in place of the one that is there.
     static func write(_ ring: KeyRing, on connection: OpaquePointer) throws {
         try RawTransaction.execute(StoreBlueprint.key, on: connection)
         try RawTransaction.execute("DELETE FROM syncd_key", on: connection)

@@ -1,4 +1,5 @@
 import SyncCore
+import SyncMerge
 import SyncStorage
 import SyncValues
 
@@ -14,12 +15,61 @@ package struct UnsentTransactions: Sendable, Hashable {
         self.count = count
         self.since = since
     }
+
+    /// So many are counted.
+    private static let max: Int64 = 10_000
+
+    /// Counts them, in the transaction that the connection is in: those that are recorded for
+    /// others under the name of this replica and were sent to nobody, and those of history that are
+    /// not recorded yet. What a copied file brings from the replica that it was is sent by that one.
+    /// - Throws: SQLite errors.
+    /// - Complexity: O(unsent transactions)
+    init(_ connection: OpaquePointer) throws {
+        let metadata = Metadata(connection)
+        guard case .integer(let sent) = try metadata.value(.sent),
+            try ReplicationTables.exist(connection)
+        else {
+            self.init(count: 0, since: nil)
+            return
+        }
+        let stated = try metadata.position(.stated)
+        var count = 0
+        var since: Timestamp?
+        func add(_ select: Statement, after number: Int64, time: (Int64) -> Int64) throws {
+            select.bind(number, at: 1)
+            select.bind(Self.max, at: 2)
+            guard try select.step(), select.integer(0) > 0 else { return }
+            count += Int(select.integer(0))
+            let first = Timestamp(milliseconds: time(select.integer(1)))
+            since = since.map { min($0, first) } ?? first
+        }
+        let recorded = try Statement(
+            """
+            SELECT count(*), min(time) FROM (
+              SELECT h.time FROM syncd_header h JOIN syncd_replica r ON r.id = h.replica
+              WHERE r.replica = ?3 AND h.number > ?1 ORDER BY h.number LIMIT ?2)
+            """, on: connection)
+        recorded.bind(try metadata.value(.replica), at: 3)
+        try add(recorded, after: sent) {
+            HybridTime(rawValue: UInt64(bitPattern: $0)).milliseconds
+        }
+        let written = try Statement(
+            """
+            SELECT count(*), min(time) FROM (
+              SELECT time FROM syncd_transaction WHERE number > ?1 AND origin IS NULL
+              ORDER BY number LIMIT ?2)
+            """, on: connection)
+        try add(written, after: stated) { $0 }
+        let digested = try metadata.position(.digested)
+        if try LogTable.newest(on: connection) > Swift.max(digested, stated) {
+            count += 1
+            since = since ?? .now()
+        }
+        self.init(count: count, since: since)
+    }
 }
 
 extension Store {
-    /// So many are counted.
-    private static let unsentMax: Int64 = 10_000
-
     /// What was sent to no remote (`syncd_meta.sent`). A remote may lack more: it says what one of
     /// them has.
     ///
@@ -27,32 +77,7 @@ extension Store {
     /// - Complexity: O(unsent transactions)
     package func unsent() throws -> UnsentTransactions {
         try explaining("status") {
-            try reading.read { reader in
-                let connection = reader.connection
-                let metadata = Metadata(connection)
-                guard case .integer(let sent) = try metadata.value(.sent) else {
-                    return UnsentTransactions(count: 0, since: nil)
-                }
-                let select = try Statement(
-                    """
-                    SELECT count(*), min(time) FROM (
-                      SELECT time FROM syncd_transaction WHERE number > ?1 AND origin IS NULL
-                      ORDER BY number LIMIT ?2)
-                    """, on: connection)
-                select.bind(sent, at: 1)
-                select.bind(Self.unsentMax, at: 2)
-                var (count, since): (Int, Timestamp?) = (0, nil)
-                if try select.step(), select.integer(0) > 0 {
-                    count = Int(select.integer(0))
-                    since = Timestamp(milliseconds: select.integer(1))
-                }
-                let digested = try metadata.position(.digested)
-                if try LogTable.newest(on: connection) > max(digested, sent) {
-                    count += 1
-                    since = since ?? .now()
-                }
-                return UnsentTransactions(count: count, since: since)
-            }
+            try reading.read { try UnsentTransactions($0.connection) }
         }
     }
 }

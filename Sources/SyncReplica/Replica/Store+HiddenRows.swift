@@ -36,7 +36,8 @@ extension StoreReplica {
     }
 }
 
-private enum HiddenRows {
+/// The objects that are alive and have no row here.
+enum HiddenRows {
     /// A record that begins with 0 has no life fact: of such an object there is an edit alone.
     static func count(_ connection: OpaquePointer) throws -> Int {
         guard try ReplicationTables.exist(connection) else { return 0 }

@@ -237,14 +237,16 @@ extension Metadata {
         try Statement("DELETE FROM syncd_meta", on: connection).run()
     }
 
-    /// Deletes the rows of merging, except the policies.
+    /// Deletes the rows of merging, except the policies and whether batches are signed.
     /// - Throws: the error of SQLite.
     package func deleteMergeState() throws {
         try Statement(
             """
             DELETE FROM syncd_meta
             WHERE key IN ('stated', 'clock', 'former', 'collected', 'behind', 'collectedAt',
-                'sent', 'unseen', 'gone', 'keys', 'named', 'renamed', 'goal', 'structure')
+                'sent', 'unseen', 'gone', 'keys', 'named', 'renamed', 'goal', 'structure', 'shown',
+                'schemas', 'joined', 'doubted', 'returned', 'answered', 'decided', 'unread',
+                'exchanges')
             """, on: connection
         ).run()
     }

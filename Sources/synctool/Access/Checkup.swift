@@ -141,7 +141,10 @@ struct Checkup {
                 counters += columns.keys.map { Printable.text("\(entity).\($0)") }
             }
         }
-        if !options.isDirect { try await reopen(absolute) }
+        if !options.isDirect {
+            try await StoreReopening(options: options).run(
+                absolute, after: "The identity was renewed")
+        }
         return [
             "this file is now replica \(present); it was \(former). "
                 + "Next run: synctool sync \(Shell.quoted(path))"
@@ -150,31 +153,6 @@ struct Checkup {
                 "\($0) is a counter: where this file had added to it before the backup, what it "
                     + "has added since may be missing. Compare its values after the sync"
             }
-    }
-
-    /// Tracking a tracked store changes nothing, but makes the daemon close and reopen the file.
-    private func reopen(_ path: String) async throws {
-        let client = StoreClient(socket: options.socket)
-        do {
-            let summaries = try await client.answer(within: StoreClient.answerMax) {
-                try await client.list()
-            }
-            guard let summaries else {
-                // Not as if none ran.
-                throw SyncError(.busy, client.silence(after: StoreClient.answerMax).reason)
-            }
-            guard summaries.contains(where: { $0.path.hasBytes(of: path) }) else { return }
-            let entities = try await client.status(path).entities.map(\.name)
-            guard !entities.isEmpty else { return }
-            _ = try await client.track(path, entities: entities)
-        } catch let error as SyncError where error.code == .unreachable && options.socket == nil {
-            // No daemon runs.
-        } catch var error as SyncError {
-            error.hint =
-                "The identity was renewed, but the daemon still uses the old one. Restart it: "
-                + "systemctl restart syncd"
-            throw error
-        }
     }
 
     /// Checks one database: its integrity, its capture, its consumers.

@@ -92,7 +92,9 @@ struct CommandRun {
 extension ParsableCommand {
     /// `track`, `consumers add`: the words that the user typed for it.
     static var words: String {
-        String(reflecting: self).split(separator: ".").dropFirst().joined(separator: " ")
-            .lowercased()
+        var words = String(reflecting: self).split(separator: ".").dropFirst()
+            .map { $0.lowercased() }
+        if let name = configuration.commandName, !words.isEmpty { words[words.count - 1] = name }
+        return words.joined(separator: " ")
     }
 }

@@ -10,9 +10,9 @@ struct Synctool: AsyncParsableCommand {
             Start with synctool demo, or with your own database: run synctool track music.db, then \
             run synctool watch music.db in one terminal and write to the database in another.
 
-            track, untrack, status, history, watch, consumers, purge and doctor use the daemon \
-            syncd when it runs and has the store, and the file itself otherwise; they take \
-            --socket and --direct. metrics, top, config and ui are about the daemon and take \
+            track, untrack, status, history, watch, consumers, purge, doctor and forget-sync use \
+            the daemon syncd when it runs and has the store, and the file itself otherwise; they \
+            take --socket and --direct. metrics, top, config and ui are about the daemon and take \
             --socket. All other commands work on the file itself, also while the daemon runs.
 
             Exit status: 0 done, 1 refused by the data, 64 usage, 65 bad data, 66 no such file, \
@@ -24,8 +24,9 @@ struct Synctool: AsyncParsableCommand {
             Track.self, Untrack.self, Status.self, History.self, Watch.self, Consumers.self,
             Purge.self, Revert.self, Restore.self, Show.self, Diff.self, Blame.self,
             Remote.self, Push.self, Pull.self, Sync.self,
-            Clone.self, Upgrade.self, Conflicts.self, Policy.self, Key.self, Serve.self,
-            Doctor.self, Top.self, Metrics.self, Config.self, UI.self, Alter.self, Schema.self,
+            Clone.self, Upgrade.self, ForgetSync.self, Conflicts.self, Policy.self, Key.self,
+            Serve.self, Doctor.self, Top.self, Metrics.self, Config.self, UI.self, Alter.self,
+            Schema.self,
             Migrate.self, Demo.self,
         ])
 }

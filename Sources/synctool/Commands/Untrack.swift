@@ -18,6 +18,7 @@ struct Untrack: StoreCommand {
         help: "Only remove the store from the daemon; the file is not changed, and may be missing.")
     var forget = false
 
+    @OptionGroup var space: FreeSpace
     @OptionGroup var output: OutputOptions
     @OptionGroup var access: AccessOptions
     var database: String? { path }
@@ -25,6 +26,9 @@ struct Untrack: StoreCommand {
     func validate() throws {
         if forget && access.isDirect {
             throw ValidationError("--forget needs the daemon: leave --direct out.")
+        }
+        if forget && space.isReturned {
+            throw ValidationError("--forget and --vacuum exclude each other.")
         }
     }
 
@@ -38,11 +42,16 @@ struct Untrack: StoreCommand {
         for object in left {
             try Terminal.error.line("\(path): not removed: \(object) was not created by syncd")
         }
+        if !output.isJSON {
+            try Terminal.output.line(
+                forget
+                    ? "\(path): removed from the daemon; the file was not changed"
+                    : "\(path): no longer tracked; its history was deleted")
+        }
+        if forget { return }
+        let lines = try await space.settle(path).lines
         guard !output.isJSON else { return }
-        try Terminal.output.line(
-            forget
-                ? "\(path): removed from the daemon; the file was not changed"
-                : "\(path): no longer tracked; its history was deleted")
+        for line in lines { try Terminal.output.line(line) }
     }
 
     private func untrack() async throws -> [String] {

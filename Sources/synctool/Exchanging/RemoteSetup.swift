@@ -198,7 +198,7 @@ struct RemoteSetup {
         try TemporaryDatabases.removeJoin(of: absolute)
         defer { try? TemporaryDatabases.removeJoin(of: absolute) }
         try await download(other, to: copy, joiningBy: joinMethod)
-        let report = try Store.join(absolute, to: copy, by: joinMethod)
+        let report = try Store.join(absolute, to: copy, by: joinMethod, keys: joinedRing())
         try Terminal.error.line(
             "\(path): joined store \(other) \(joinMethod.rawValue): "
                 + "\(Plural.text(report.same, of: "row")) with a number matched; the former "
@@ -207,6 +207,15 @@ struct RemoteSetup {
         try Terminal.error.line(
             "  the policies of the store hold, not those that were chosen here; to see them: "
                 + "synctool policy \(Shell.quoted(path))")
+    }
+
+    /// The keys after a join: those of the packet, and those of the database, of which one may be
+    /// the only one that opens a remote of before. Their cuts are about the batches of that.
+    private func joinedRing() throws -> KeyRing {
+        let own = try ownRing()
+        guard var ring = packet?.ring else { return own }
+        for key in own.keys { ring.add(key, activating: false) }
+        return ring
     }
 
     /// Copies the other store, to match its rows.
