@@ -76,8 +76,9 @@ struct ForgetSync: StoreCommand {
         }
         if keys > 0 {
             lines.append(
-                "  \(Plural.text(keys, of: "key")) for encrypted remotes stay\(keys == 1 ? "s" : "") in "
-                    + "the file: synctool key show \(Shell.quoted(path))")
+                "  \(Plural.text(keys, of: "key")) for encrypted remotes "
+                    + (keys == 1 ? "stays" : "stay")
+                    + " in the file: synctool key show \(Shell.quoted(path))")
         }
         lines.append(
             "  it was replica \(report.replica), for which others wait until its lease ends. To "

@@ -21,7 +21,7 @@ package struct UnsentTransactions: Sendable, Hashable {
 
     /// Counts them, in the transaction that the connection is in: those that are recorded for
     /// others under the name of this replica and were sent to nobody, and those of history that are
-    /// not recorded yet. What a copied file brings from the replica that it was is sent by that one.
+    /// not recorded yet. What a copied file brings from the replica that it was is sent by that.
     /// - Throws: SQLite errors.
     /// - Complexity: O(unsent transactions)
     init(_ connection: OpaquePointer) throws {
@@ -66,18 +66,5 @@ package struct UnsentTransactions: Sendable, Hashable {
             since = since ?? .now()
         }
         self.init(count: count, since: since)
-    }
-}
-
-extension Store {
-    /// What was sent to no remote (`syncd_meta.sent`). A remote may lack more: it says what one of
-    /// them has.
-    ///
-    /// - Throws: ``SyncError``: SQLite errors.
-    /// - Complexity: O(unsent transactions)
-    package func unsent() throws -> UnsentTransactions {
-        try explaining("status") {
-            try reading.read { try UnsentTransactions($0.connection) }
-        }
     }
 }
