@@ -8,6 +8,9 @@ public struct FileSpace: Sendable, Hashable {
     public let bytes: Int64
     /// Bytes of pages that are free: SQLite uses them again, and does not return them.
     public let freeBytes: Int64
+    /// Whether a program that reads the database keeps the file as long as it was: it gets shorter
+    /// at the first checkpoint after that.
+    public var isHeld = false
 }
 
 extension Store {
@@ -25,8 +28,9 @@ extension Store {
     /// Returns the free pages of a database file to the file system, by `VACUUM`. No row changes,
     /// and nothing is recorded.
     /// - Returns: the space that is in use afterwards.
-    /// - Throws: ``SyncError``: `busy` while another program reads or writes, `notAllowed`, and
-    ///   SQLite errors, as where there is no room for a second copy. Nothing is changed then.
+    /// - Throws: ``SyncError``: `busy` while another program writes, and outside of WAL mode while
+    ///   one reads; `notAllowed`, and SQLite errors, as where there is no room for a second copy.
+    ///   Nothing is changed then.
     /// - Complexity: O(bytes of the database); writers wait meanwhile.
     @discardableResult
     public static func vacuum(_ path: String) throws -> FileSpace {
@@ -35,10 +39,10 @@ extension Store {
             defer { try? queue.close() }
             return try queue.writeWithoutTransaction { db in
                 try db.execute(sql: "VACUUM")
-                // Until then the file is as long as before, and the WAL holds the new one. Readers
-                // may keep the WAL as it is: then a later checkpoint shortens the file.
-                _ = try? db.checkpoint(.truncate)
-                return try space(of: db)
+                var space = try space(of: db)
+                // Until then the file is as long as before, and the WAL holds the new one.
+                space.isHeld = (try? db.checkpoint(.truncate)) == nil
+                return space
             }
         }
     }

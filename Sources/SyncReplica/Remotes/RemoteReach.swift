@@ -39,6 +39,17 @@ enum RemoteReach {
         return lost
     }
 
+    /// The addresses of the remotes that lack what they had.
+    /// - Throws: SQLite errors.
+    static func lacking(_ connection: OpaquePointer) throws -> Set<String> {
+        guard try SchemaReader.hasTable("syncd_reach", on: connection) else { return [] }
+        let select = try Statement(
+            "SELECT url FROM syncd_reach WHERE lost IS NOT NULL", on: connection)
+        var addresses: Set<String> = []
+        while try select.step() { addresses.insert(select.text(0) ?? "") }
+        return addresses
+    }
+
     /// The remotes that lack what they had, as sentences.
     /// - Throws: SQLite errors; `badData` for a stored vector that cannot be read.
     static func findings(_ connection: OpaquePointer) throws -> [String] {

@@ -11,7 +11,10 @@ extension MergeSession {
     func policies() throws -> MergePolicies {
         let known = try read { $0.policies.named(by: $0.schema.names) }
         if let known { return known }
-        guard try isMerging() || ReplicationTables.exist(connection) else { return MergePolicies() }
+        guard try isMerging() || ReplicationTables.exist(connection) else {
+            // Of a store that left its replicas. Nothing has another name than facts will call it.
+            return try storedPolicies(in: Metadata(connection))
+        }
         return try RawTransaction.write(on: connection) {
             _ = try verifyCapture()
             return try storedPolicies(in: Metadata(connection)).named(by: try presentNames())

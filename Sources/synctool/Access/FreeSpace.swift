@@ -23,6 +23,13 @@ struct FreeSpace: ParsableArguments {
         let before = try Store.space(of: absolute)
         do {
             let after = try await ProgressLine.during("vacuum") { try Store.vacuum(absolute) }
+            if after.isHeld {
+                throw SyncError(
+                    .busy,
+                    "all else is done. The file is written anew, and gets shorter when the "
+                        + "programs that read it now have ended that", path: absolute,
+                    hint: "Nothing else has to be done: the next checkpoint of any program does it")
+            }
             return (
                 [
                     "  the file has \(ByteCount.text(after.bytes)) now; before it had "
@@ -30,7 +37,7 @@ struct FreeSpace: ParsableArguments {
                 ],
                 after
             )
-        } catch var error as SyncError {
+        } catch var error as SyncError where !error.reason.hasPrefix("all else") {
             error.reason = "all else is done, and the free pages stay: " + error.reason
             error.hint =
                 (error.hint.map { $0 + "; then run" } ?? "Later run")

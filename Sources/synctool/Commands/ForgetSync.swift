@@ -71,8 +71,14 @@ struct ForgetSync: StoreCommand {
         if !report.losses.isEmpty { lines.append("  lost, as asked: \(report.losses.text)") }
         if let error = report.unrecorded {
             lines.append(
-                "  changes that were written without triggers are not in the history: "
+                "  changes that were written without triggers may be missing in the history: "
                     + Printable.text(error.reason))
+        }
+        if !report.uncompared.isEmpty {
+            let names = report.uncompared.map(Printable.text).joined(separator: ", ")
+            lines.append(
+                "  not compared with the history yet, so that changes without triggers are not "
+                    + "found: \(names). Run: synctool doctor \(Shell.quoted(path)) --mend")
         }
         if keys > 0 {
             lines.append(
@@ -80,10 +86,12 @@ struct ForgetSync: StoreCommand {
                     + (keys == 1 ? "stays" : "stay")
                     + " in the file: synctool key show \(Shell.quoted(path))")
         }
-        lines.append(
-            "  it was replica \(report.replica), for which others wait until its lease ends. To "
-                + "end that, on one of them: synctool remote members DB --remove "
-                + "\(report.replica)")
+        if report.isKnown {
+            lines.append(
+                "  it was replica \(report.replica), for which others wait until its lease ends. "
+                    + "To end that, on one of them: synctool remote members DB --remove "
+                    + "\(report.replica)")
+        }
         return lines
     }
 
@@ -96,7 +104,10 @@ struct ForgetSync: StoreCommand {
                 "hiddenRows": .integer(Int64(report.losses.hiddenRows)),
                 "conflicts": .integer(Int64(report.losses.openConflicts)),
                 "waiting": .integer(Int64(report.losses.waiting)),
+                "uncertainRemotes": .array(report.losses.uncertain.map { .string($0) }),
             ]),
+            "unrecorded": .text(report.unrecorded?.reason),
+            "uncompared": .array(report.uncompared.map { .string($0) }),
         ]
     }
 }

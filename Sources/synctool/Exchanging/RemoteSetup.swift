@@ -209,12 +209,17 @@ struct RemoteSetup {
                 + "synctool policy \(Shell.quoted(path))")
     }
 
-    /// The keys after a join: those of the packet, and those of the database, of which one may be
-    /// the only one that opens a remote of before. Their cuts are about the batches of that.
+    /// The keys after a join: those of the packet alone, since members of the store share all that
+    /// they have; without one, those that opened the remote.
     private func joinedRing() throws -> KeyRing {
         let own = try ownRing()
-        guard var ring = packet?.ring else { return own }
-        for key in own.keys { ring.add(key, activating: false) }
+        guard let ring = packet?.ring else { return own }
+        let gone = own.keys.count { ring[$0.id] == nil }
+        if gone > 0 {
+            try Terminal.error.line(
+                "  \(Plural.text(gone, of: "key")) of the former store "
+                    + (gone == 1 ? "is" : "are") + " not in the packet, and removed")
+        }
         return ring
     }
 

@@ -14,6 +14,9 @@ public struct SyncLosses: Sendable, Hashable {
     public var openConflicts = 0
     /// Changes of other replicas that wait for a table or column that this database lacks.
     public var waiting = 0
+    /// Remotes of which it is not known whether they have everything: they lack something that they
+    /// had, or the last exchange with them failed.
+    public var uncertain: [String] = []
 
     /// Whether nothing is lost.
     public var isEmpty: Bool { self == SyncLosses() }
@@ -23,14 +26,19 @@ public struct SyncLosses: Sendable, Hashable {
 public struct ForgottenSync: Sendable {
     /// The store that the file was a replica of.
     public let store: StoreID
-    /// The replica that it was: others count it among those that are absent.
+    /// The replica that it was.
     public let replica: ReplicaID
+    /// Whether others may know that replica: they count it among those that are absent.
+    public let isKnown: Bool
     /// The names of the remotes that were removed.
     public let remotes: [String]
     /// What was lost, on request.
     public let losses: SyncLosses
     /// Why what was written past the triggers could not be recorded before; nil: it was.
     public let unrecorded: SyncError?
+    /// The tables of which not all rows have a fingerprint: what is written there while triggers
+    /// are missing is not found before `doctor --mend` has compared them.
+    public let uncompared: [String]
 }
 
 extension Store {
@@ -50,10 +58,11 @@ extension Store {
     ) throws -> ForgottenSync {
         let (former, remotes, isMerging) = try beforeForgetting(path)
         var waiting = 0
+        var policies: MergePolicies?
         var unrecorded: SyncError?
         if isMerging {
             do {
-                waiting = try recordBeforeForgetting(path)
+                (waiting, policies) = try recordBeforeForgetting(path)
             } catch let error as SyncError where discarding && error.needsDecision {
                 unrecorded = error
             }
@@ -61,6 +70,7 @@ extension Store {
         return try explaining("forget-sync", at: path) {
             let tracker = try Tracker(path: path)
             var losses = SyncLosses()
+            var isKnown = false
             try tracker.forgetSync { database in
                 let settings = try Metadata(database)
                 guard try StoreIdentity(settings) == former,
@@ -69,30 +79,35 @@ extension Store {
                     throw SyncError(
                         .busy, "another program changed the store meanwhile", hint: "Try again")
                 }
-                losses = try SyncLosses(database.openConnection, waiting: waiting)
-                if !discarding { try losses.requireNone() }
+                let connection = try database.openConnection
+                losses = try SyncLosses(connection, remotes: remotes, waiting: waiting)
+                if !discarding { try losses.requireNone(hasRemotes: !remotes.isEmpty) }
+                if case .integer(let sent) = try settings.value(.sent) { isKnown = sent > 0 }
+                // The identities of tables and columns go with the names that they had.
+                if let policies { try settings.set(.policies, to: .text(try policies.json())) }
             }
             return ForgottenSync(
-                store: former.store, replica: former.replica, remotes: remotes, losses: losses,
-                unrecorded: unrecorded)
+                store: former.store, replica: former.replica, isKnown: isKnown,
+                remotes: remotes.map(\.name), losses: losses, unrecorded: unrecorded,
+                uncompared: try tablesWithoutFingerprints(path))
         }
     }
 
-    /// - Returns: the identity, the names of the remotes, and whether anything is recorded.
+    /// - Returns: the identity, the remotes, and whether anything is recorded.
     private static func beforeForgetting(
         _ path: String
-    ) throws -> (StoreIdentity, remotes: [String], isMerging: Bool) {
+    ) throws -> (StoreIdentity, remotes: [RemoteEntry], isMerging: Bool) {
         let store = try open(path, isResolved: false, isMending: false)
         defer { try? store.close() }
-        let remotes = try store.remotes().map(\.name)
+        let remotes = try store.remotes()
         return try store.explaining("forget-sync") {
             try store.reading.read { reader in
                 let settings = Metadata(reader.connection)
                 let isMerging = try settings.value(.stated) != .null
                 guard try isMerging || !remotes.isEmpty || settings.value(.joined) != .null else {
                     throw SyncError(
-                        .refused, "the database was never synchronised",
-                        hint: "There is nothing to forget. To remove the history, too, run: "
+                        .refused, "the database is not synchronised: there is nothing to forget",
+                        hint: "For its free pages: sqlite3 DB VACUUM; to remove the history, too: "
                             + "synctool untrack DB")
                 }
                 return (try StoreIdentity(settings), remotes, isMerging)
@@ -101,12 +116,19 @@ extension Store {
     }
 
     /// Brings everything into history that the records alone would have found.
-    /// - Returns: how many changes wait.
-    private static func recordBeforeForgetting(_ path: String) throws -> Int {
+    /// - Returns: how many changes wait, and the policies by the present names; nil: none are
+    ///   chosen.
+    private static func recordBeforeForgetting(
+        _ path: String
+    ) throws -> (waiting: Int, MergePolicies?) {
         let replica = try StoreReplica(path)
         defer { try? replica.close() }
         _ = try replica.recordMissed()
-        return try replica.waiting.map(\.count).reduce(0, +)
+        let policies = try replica.policies()
+        return (
+            try replica.waiting.map(\.count).reduce(0, +),
+            policies == MergePolicies() ? nil : policies
+        )
     }
 }
 
@@ -117,8 +139,15 @@ extension SyncError {
 
 extension SyncLosses {
     /// Counts them, in the transaction that the connection is in.
-    fileprivate init(_ connection: OpaquePointer, waiting: Int) throws {
+    fileprivate init(
+        _ connection: OpaquePointer, remotes: [RemoteEntry], waiting: Int
+    ) throws {
         self.waiting = waiting
+        let lacking = try RemoteReach.lacking(connection)
+        let exchanges = try LastExchange.all(connection)
+        uncertain = remotes.filter {
+            lacking.contains($0.url) || exchanges[$0.url]?.failingSince != nil
+        }.map(\.name)
         unsent = try UnsentTransactions(connection).count
         hiddenRows = try HiddenRows.count(connection)
         guard try ReplicationTables.exist(connection) else { return }
@@ -127,12 +156,26 @@ extension SyncLosses {
         openConflicts = try select.step() ? Int(select.integer(0)) : 0
     }
 
-    fileprivate func requireNone() throws {
+    fileprivate func requireNone(hasRemotes: Bool) throws {
         if isEmpty { return }
+        var steps: [String] = []
+        if unsent > 0 {
+            steps.append(
+                hasRemotes
+                    ? "send first: synctool sync DB"
+                    : "add a remote and send first: synctool help remote add")
+        }
+        if hiddenRows + openConflicts > 0 {
+            steps.append("see and settle conflicts: synctool conflicts DB")
+        }
+        if waiting > 0 { steps.append("show what waits: synctool schema DB --apply") }
+        if !uncertain.isEmpty {
+            steps.append("see what is the matter: synctool status DB; then: synctool sync DB")
+        }
+        steps.append("or lose it: synctool forget-sync DB --discard")
+        let hint = steps.joined(separator: "; ")
         throw SyncError(
-            .refused, "it would lose " + text,
-            hint: "Send first: synctool sync DB; see and settle conflicts: synctool conflicts DB; "
-                + "or lose it: synctool forget-sync DB --discard")
+            .refused, "it would lose " + text, hint: hint.prefix(1).uppercased() + hint.dropFirst())
     }
 
     /// `2 transactions that no remote has, and an open conflict with what it overruled`
@@ -153,6 +196,10 @@ extension SyncLosses {
             count(
                 waiting, "a change that waits for a table or column",
                 "changes that wait for a table or column"),
+            uncertain.isEmpty
+                ? nil
+                : "what \(uncertain.map { $0.printable(countMax: 200) }.joined(separator: ", ")) "
+                    + "may lack: the last exchange failed, or found less than before",
         ].compactMap { $0 }.joined(separator: "; ")
     }
 }
