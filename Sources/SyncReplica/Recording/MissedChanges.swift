@@ -34,9 +34,10 @@ struct MissedChanges {
     ///   are no changes.
     /// - Throws: `refused` for a table that was created again with rows of its own while the store
     ///   has unresolved rows; SQLite errors.
-    /// - Complexity: O(rows and facts of the store); in memory a region of ``keysMax`` rows and
-    ///   what is logged, but for a schema whose constraints have changed, or with tables that were
-    ///   created again: all rows and facts then.
+    /// - Complexity: O(rows and facts of the store); in memory what is logged and a region of
+    ///   ``keysMax`` rows, beside unresolved objects one of what is logged and of the rows of their
+    ///   tables that were written. All rows and facts for a schema whose constraints have changed,
+    ///   or with tables that were created again.
     func record(isRestructured: Bool) throws -> Report {
         let settings = transaction.settings
         let returned = try returnedTables()
@@ -142,15 +143,20 @@ struct MissedChanges {
 
     /// Calls `body` with the missed changes of the rows that are not explained by their records
     /// alone.
+    ///
+    /// What an unresolved row shows depends on rows around it as they were recorded: one that was
+    /// written or deleted since is not found any more by what it was. So those that may be such a
+    /// row are compared together with the unresolved ones.
     /// - Returns: them, in simulations.
     private func forEachMissed(
         _ logged: [RowKey: Logged], _ body: (Missed) throws -> Void
     ) throws -> Set<Missed> {
         let isVerifying = transaction.environment.isVerifying
-        let keysMax =
-            isVerifying ? 3 : max(Self.keysMax, try storage.objects.unresolved().count)
+        let unresolved = try storage.objects.objects(try storage.objects.unresolved())
+        let troubled = Set(unresolved.values.map(\.record.entity))
+        let keysMax = isVerifying ? 3 : max(Self.keysMax, unresolved.count)
         var keys: [RowKey] = []
-        var found: Set<RowKey> = []
+        var together = Set(logged.keys.filter { !$0.values.contains(.null) })
         var all: Set<Missed> = []
         func compare() throws {
             if keys.isEmpty { return }
@@ -166,12 +172,18 @@ struct MissedChanges {
             keys.append(key)
             if keys.count >= keysMax { try compare() }
         }
-        try UnexplainedRows(storage).forEach { key in
-            if logged[key] != nil { found.insert(key) }
-            try add(key)
+        try UnexplainedRows(storage).forEach { key, isThere in
+            if !troubled.isEmpty, !isThere || troubled.contains(key.entity) {
+                together.insert(key)
+            } else if logged[key] == nil {
+                try add(key)
+            }
         }
-        for key in logged.keys where !found.contains(key) && !key.values.contains(.null) {
-            try add(key)
+        try compare()
+        if troubled.isEmpty {
+            for key in together { try add(key) }
+        } else {
+            keys = Array(together)
         }
         try compare()
         return all

@@ -28,14 +28,15 @@ final class UnexplainedRows {
 
     private var schema: ReplicaSchema { storage.schema }
 
-    /// Calls `body` with the key of each such row, once.
+    /// Calls `body` with the key of each such row, once, and whether the row is there.
     /// - Throws: SQLite errors; `corrupt`, `badData` for records that cannot be read.
     /// - Complexity: O(rows and objects), O(1) in memory
-    func forEach(_ body: (RowKey) throws -> Void) throws {
+    func forEach(_ body: (RowKey, _ isThere: Bool) throws -> Void) throws {
         for entity in schema.tables.indices { try findRows(of: entity, body) }
     }
 
-    private func findRows(of position: Int, _ body: (RowKey) throws -> Void) throws {
+    private func findRows(of position: Int, _ body: (RowKey, _ isThere: Bool) throws -> Void) throws
+    {
         let table = schema.tables[position]
         let entity = objects.entities[position]
         let rows = try Statement(table.selectAll, on: storage.connection)
@@ -46,7 +47,7 @@ final class UnexplainedRows {
             if let entity, try isExplained(rows, at: key, entity) {
                 explained += 1
             } else {
-                try body(key)
+                try body(key, true)
             }
         }
         try findObjects(of: position, explained: explained, body)
@@ -54,7 +55,7 @@ final class UnexplainedRows {
 
     /// Finds the objects that were shown as a row and have none.
     private func findObjects(
-        of position: Int, explained: Int64, _ body: (RowKey) throws -> Void
+        of position: Int, explained: Int64, _ body: (RowKey, _ isThere: Bool) throws -> Void
     ) throws {
         let from = "FROM syncd_object WHERE shape = ?1 AND key IS NOT NULL"
         let count = try Statement("SELECT count(*) \(from)", on: storage.connection)
@@ -68,7 +69,7 @@ final class UnexplainedRows {
             else { continue }
             row.bind(values)
             defer { row.reset() }
-            if try !row.step() { try body(schema.merge.key(position, values)) }
+            if try !row.step() { try body(schema.merge.key(position, values), false) }
         }
     }
 

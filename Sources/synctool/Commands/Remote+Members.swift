@@ -31,7 +31,9 @@ extension Remote {
                 valueName: "replica"))
         var remove: String?
         @Option(
-            help: ArgumentHelp("Accept the batches of a removed replica.", valueName: "replica"))
+            help: ArgumentHelp(
+                "Accept the batches of a replica that was removed, or waits.", valueName: "replica")
+        )
         var admit: String?
         @Option(
             help: ArgumentHelp(
