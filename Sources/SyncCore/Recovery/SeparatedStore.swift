@@ -35,16 +35,9 @@ struct SeparatedStore {
         try metadata.deleteMergeState()
     }
 
-    /// Gives the file another store, another replica, and the next epoch: earlier tokens are
-    /// `foreignHistory`.
+    /// Begins the next epoch: earlier tokens are `foreignHistory`.
     /// - Throws: the error of SQLite.
-    func renewIdentity() throws {
-        try nextEpoch()
-        try metadata.renewIdentity()
-    }
-
-    /// - Throws: the error of SQLite.
-    func nextEpoch() throws {
+    func beginEpoch() throws {
         let epoch = max(0, try metadata.integer(.epoch))
         try metadata.set(.epoch, to: .integer(min(epoch, .max - 1) + 1))
     }
@@ -66,7 +59,8 @@ extension Tracker {
             try verify(db)
             let separated = try SeparatedStore(db, objects: StoreObjects(db))
             try separated.dropRecords(areRemotesKept: false)
-            try separated.renewIdentity()
+            try separated.beginEpoch()
+            try Metadata(db).renewIdentity()
             try rememberSchema(db)
         }
     }

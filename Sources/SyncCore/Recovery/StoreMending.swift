@@ -149,7 +149,7 @@ struct StoreMending {
             return
         }
         let separated = try SeparatedStore(db, objects: objects)
-        if hasIdentity { try separated.nextEpoch() }
+        if hasIdentity { try separated.beginEpoch() }
         if objects.has("syncd_join") { try db.execute(sql: "DROP TABLE syncd_join") }
         guard wasReplica else { return }
         try separated.dropRecords(areRemotesKept: true)

@@ -28,8 +28,6 @@ public struct ForgottenSync: Sendable {
     public let store: StoreID
     /// The replica that it was.
     public let replica: ReplicaID
-    /// Whether others may know that replica: they count it among those that are absent.
-    public let isKnown: Bool
     /// The names of the remotes that were removed.
     public let remotes: [String]
     /// What was lost, on request.
@@ -70,7 +68,6 @@ extension Store {
         return try explaining("forget-sync", at: path) {
             let tracker = try Tracker(path: path)
             var losses = SyncLosses()
-            var isKnown = false
             try tracker.forgetSync { database in
                 let settings = try Metadata(database)
                 guard try StoreIdentity(settings) == former,
@@ -82,13 +79,12 @@ extension Store {
                 let connection = try database.openConnection
                 losses = try SyncLosses(connection, remotes: remotes, waiting: waiting)
                 if !discarding { try losses.requireNone(hasRemotes: !remotes.isEmpty) }
-                if case .integer(let sent) = try settings.value(.sent) { isKnown = sent > 0 }
                 // The identities of tables and columns go with the names that they had.
                 if let policies { try settings.set(.policies, to: .text(try policies.json())) }
             }
             return ForgottenSync(
-                store: former.store, replica: former.replica, isKnown: isKnown,
-                remotes: remotes.map(\.name), losses: losses, unrecorded: unrecorded,
+                store: former.store, replica: former.replica, remotes: remotes.map(\.name),
+                losses: losses, unrecorded: unrecorded,
                 uncompared: try tablesWithoutFingerprints(path))
         }
     }

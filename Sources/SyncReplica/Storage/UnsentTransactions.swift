@@ -16,8 +16,8 @@ package struct UnsentTransactions: Sendable, Hashable {
         self.since = since
     }
 
-    /// So many are counted.
-    private static let max: Int64 = 10_000
+    /// No more are counted.
+    private static let countMax: Int64 = 10_000
 
     /// Counts them, in the transaction that the connection is in: those that are recorded for
     /// others under the name of this replica and were sent to nobody, and those of history that are
@@ -37,7 +37,7 @@ package struct UnsentTransactions: Sendable, Hashable {
         var since: Timestamp?
         func add(_ select: Statement, after number: Int64, time: (Int64) -> Int64) throws {
             select.bind(number, at: 1)
-            select.bind(Self.max, at: 2)
+            select.bind(Self.countMax, at: 2)
             guard try select.step(), select.integer(0) > 0 else { return }
             count += Int(select.integer(0))
             let first = Timestamp(milliseconds: time(select.integer(1)))
@@ -61,7 +61,7 @@ package struct UnsentTransactions: Sendable, Hashable {
             """, on: connection)
         try add(written, after: stated) { $0 }
         let digested = try metadata.position(.digested)
-        if try LogTable.newest(on: connection) > Swift.max(digested, stated) {
+        if try LogTable.newest(on: connection) > max(digested, stated) {
             count += 1
             since = since ?? .now()
         }

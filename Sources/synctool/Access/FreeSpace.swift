@@ -6,8 +6,8 @@ struct FreeSpace: ParsableArguments {
     @Flag(
         name: .customLong("vacuum"),
         help: ArgumentHelp(
-            "Return the free pages to the file system: SQLite writes the file anew, which needs "
-                + "room for a second copy; writers wait meanwhile."))
+            "Return the free pages to the file system: SQLite rewrites it, which needs room for "
+                + "a second copy; writers wait meanwhile."))
     var isReturned = false
 
     /// Below this nobody looks for it.
@@ -21,29 +21,25 @@ struct FreeSpace: ParsableArguments {
         let absolute = StorePath.absolute(path)
         guard isReturned else { return offer(path) }
         let before = try Store.space(of: absolute)
+        let after: FileSpace
         do {
-            let after = try await ProgressLine.during("vacuum") { try Store.vacuum(absolute) }
-            if after.isHeld {
-                throw SyncError(
-                    .busy,
-                    "all else is done. The file is written anew, and gets shorter when the "
-                        + "programs that read it now have ended that", path: absolute,
-                    hint: "Nothing else has to be done: the next checkpoint of any program does it")
-            }
-            return (
-                [
-                    "  the file has \(ByteCount.text(after.bytes)) now; before it had "
-                        + ByteCount.text(before.bytes)
-                ],
-                after
-            )
-        } catch var error as SyncError where !error.reason.hasPrefix("all else") {
+            after = try await ProgressLine.during("vacuum") { try Store.vacuum(absolute) }
+        } catch var error as SyncError {
             error.reason = "all else is done, and the free pages stay: " + error.reason
             error.hint =
                 (error.hint.map { $0 + "; then run" } ?? "Later run")
                 + ": sqlite3 \(Shell.quoted(path)) VACUUM"
             throw error
         }
+        if after.isHeld {
+            throw SyncError(
+                .busy,
+                "all else is done. The file was rewritten, and gets shorter when the programs that "
+                    + "read it now have finished", path: absolute,
+                hint: "Nothing else has to be done: the next checkpoint of any program does it")
+        }
+        let sizes = [after, before].map { ByteCount.text($0.bytes) }
+        return (["  the file has \(sizes[0]) now; before it had \(sizes[1])"], after)
     }
 
     /// What there is to give back. A file that this user cannot read is left to its owner.

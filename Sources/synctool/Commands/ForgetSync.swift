@@ -15,7 +15,8 @@ struct ForgetSync: StoreCommand {
 
             Refused while something would be lost: changes that no remote has, rows that a \
             constraint keeps out of their table, overruled values of open conflicts, changes that \
-            wait for a table.
+            wait for a table; and while the last exchange with a remote failed, or it lacked what \
+            it had.
 
             Example: synctool forget-sync music.db --vacuum
             """)
@@ -86,12 +87,10 @@ struct ForgetSync: StoreCommand {
                     + (keys == 1 ? "stays" : "stay")
                     + " in the file: synctool key show \(Shell.quoted(path))")
         }
-        if report.isKnown {
-            lines.append(
-                "  it was replica \(report.replica), for which others wait until its lease ends. "
-                    + "To end that, on one of them: synctool remote members DB --remove "
-                    + "\(report.replica)")
-        }
+        lines.append(
+            "  it was replica \(report.replica): those that know it wait for it until its lease "
+                + "ends. To end that, on one of them: synctool remote members DB --remove "
+                + "\(report.replica)")
         return lines
     }
 
