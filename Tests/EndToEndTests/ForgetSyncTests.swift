@@ -40,6 +40,13 @@ struct ForgetSyncTests {
             let rows = try await scene.sql("b.db", Self.rows)
             let token = try await token(of: "b.db", scene)
 
+            let nowhere = ["--socket", scene.folder.path("nowhere")]
+            for command in [["forget-sync", "b.db"], ["doctor", "b.db", "--renew-identity"]] {
+                let refused = try await scene.run(command + nowhere)
+                #expect(refused.status == 69, "\(refused)")
+                #expect(try await self.token(of: "b.db", scene) == token)
+            }
+
             let said = try await scene.tool("forget-sync", "b.db").expectSuccess()
             #expect(said.text.contains("b.db: not synchronised any more"), "\(said)")
             #expect(said.text.contains("not changed: origin"), "\(said)")

@@ -128,6 +128,7 @@ struct Checkup {
     /// - Returns: one line for each step.
     func renewIdentity(_ path: String) async throws -> [String] {
         let absolute = StorePath.absolute(path)
+        _ = try await Access.open(path, using: options)
         let former: ReplicaID
         let present: ReplicaID
         var counters: [String] = []

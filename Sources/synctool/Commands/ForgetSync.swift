@@ -36,6 +36,8 @@ struct ForgetSync: StoreCommand {
     mutating func run() async throws {
         let absolute = StorePath.absolute(path)
         let isDiscarding = isDiscarding
+        // A daemon that has to be there, and is not, is told before anything is changed.
+        _ = try await Access.open(path, using: access)
         let report = try await ProgressLine.during("forget-sync") {
             try Store.forgetSync(absolute, discarding: isDiscarding)
         }
