@@ -32,6 +32,8 @@ enum SyncdTables {
         var tables: [String: [String]] = [:]
         while try names.step() {
             let name = names.text(0) ?? ""
+            // It follows these numbers.
+            if name == "syncd_extent" { continue }
             let rows = try Statement("SELECT * FROM \"\(name)\"", on: connection)
             let first: Int32 = name == "syncd_object" ? 1 : 0
             var found: [String] = []

@@ -6,7 +6,7 @@ import SyncStorage
 package enum StoreBlueprint {
     /// What a part of the tables is for.
     package enum Part: CaseIterable {
-        case capture, history, replication, names, sums, schema, remotes
+        case capture, history, replication, extents, names, sums, schema, remotes
     }
 
     /// One object as its statement makes it.
@@ -57,7 +57,6 @@ package enum StoreBlueprint {
         CREATE INDEX IF NOT EXISTS syncd_object_number ON syncd_object(number, shape)
           WHERE number IS NOT NULL AND key IS NULL
         """,
-        "CREATE INDEX IF NOT EXISTS syncd_object_place ON syncd_object(place)",
         """
         CREATE INDEX IF NOT EXISTS syncd_object_state ON syncd_object(state) WHERE state <> 0
         """,
@@ -91,6 +90,13 @@ package enum StoreBlueprint {
           id INTEGER PRIMARY KEY, replica INTEGER, number INTEGER, entity TEXT, private INTEGER,
           columns TEXT, fact BLOB)
         """,
+    ]
+
+    /// Which objects were written after a place in the merge order: computed again where it is
+    /// absent, as in stores of earlier versions, which have an index of `syncd_object` instead.
+    package static let extents = [
+        "CREATE TABLE IF NOT EXISTS syncd_extent(id INTEGER PRIMARY KEY, place INTEGER)",
+        "CREATE INDEX IF NOT EXISTS syncd_extent_place ON syncd_extent(place)",
     ]
 
     /// What facts call the tables and columns; absent from stores of earlier versions, and not
@@ -198,6 +204,7 @@ package enum StoreBlueprint {
             ]
         case .history: history
         case .replication: replication
+        case .extents: extents
         case .names: names
         case .sums: sums
         case .schema: [schema]

@@ -94,7 +94,7 @@ extension Tracker {
             switch item.part {
             case .capture: true
             case .history, .replication: item.type == "index" && present.contains(item.table)
-            case .names, .sums, .schema, .remotes: false
+            case .extents, .names, .sums, .schema, .remotes: false
             }
         }
         return wanted.map(\.name).filter { !present.contains($0) }.sorted()

@@ -27,7 +27,7 @@ struct SeparatedStore {
     /// - Throws: the error of SQLite.
     func dropRecords(areRemotesKept: Bool) throws {
         var tables = Set(
-            [StoreBlueprint.Part.replication, .names, .sums, .schema, .remotes]
+            [StoreBlueprint.Part.replication, .extents, .names, .sums, .schema, .remotes]
                 .flatMap(StoreBlueprint.tables))
         tables.subtract(Self.keys)
         if areRemotesKept { tables.remove(Self.remotes) }

@@ -31,7 +31,7 @@ struct CollectionSurvey {
                 }
             }
         }
-        try storage.objects.forEach(after: -1) { add($1.record, of: $0) }
+        try storage.objects.forEach { add($1.record, of: $0) }
         try storage.objects.forEachForeign { add($2, of: $0) }
         for (alias, dot) in try storage.objects.aliases() {
             used.insert(dot)

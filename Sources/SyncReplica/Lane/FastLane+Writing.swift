@@ -53,7 +53,7 @@ extension FastLane {
             }
             guard try store(arrival, record.bytes, at: position) else { return false }
         }
-        return try lane.insert.runUnlessRefused() && lane.update.runUnlessRefused()
+        return try lane.objects.store()
     }
 
     private func store(
@@ -61,23 +61,15 @@ extension FastLane {
     ) throws -> Bool {
         try storage.marks.remove(from: CollectionOfOne(arrival.uid))
         guard arrival.isNew else {
-            lane.update.addRow()
-            lane.update.bind(arrival.id, at: 1)
-            lane.update.bind(position, at: 2)
-            lane.update.bind(record, at: 3)
-            return try !lane.update.isFull || lane.update.runUnlessRefused()
+            try lane.objects.replace(arrival.id, place: position, record: record)
+            return true
         }
-        lane.insert.addRow()
-        lane.insert.bind(arrival.uid, at: 1)
-        lane.insert.bind(storage.shapes.number(of: arrival.entity), at: 2)
-        if arrival.key.isEmpty {
-            lane.insert.bind(arrival.number, at: 3)
-            lane.insert.bind(arrival.number, at: 4)
-        } else {
-            lane.insert.bind(StoredKey.value(of: arrival.key, as: .selfDescribing), at: 3)
-        }
-        lane.insert.bind(position, at: 5)
-        lane.insert.bind(record, at: 6)
-        return try !lane.insert.isFull || lane.insert.runUnlessRefused()
+        let hasNumber = arrival.key.isEmpty
+        return try lane.objects.insert(
+            arrival.uid, shape: storage.shapes.number(of: arrival.entity),
+            key: hasNumber
+                ? .integer(arrival.number)
+                : StoredKey.value(of: arrival.key, as: .selfDescribing),
+            number: hasNumber ? .integer(arrival.number) : .null, place: position, record: record)
     }
 }

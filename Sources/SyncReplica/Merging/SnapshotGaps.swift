@@ -66,7 +66,7 @@ struct SnapshotGaps {
             if let uid = fact.object { facts[uid, default: []].insert(fact.dot) }
         }
         var leftOut = LeftOut()
-        try storage.objects.forEach(after: -1) { uid, object in
+        try storage.objects.forEach { uid, object in
             let dots = object.record.dots
             let dropped = dots.filter {
                 known.covers($0) && !batch.from.covers($0) && facts[uid]?.contains($0) != true

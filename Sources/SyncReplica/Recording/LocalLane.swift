@@ -102,7 +102,7 @@ final class LocalLane {
         guard !storage.schema.merge.sharesNumbers else { throw LocalLaneReason.number }
         guard try !storage.objects.hasAliases() else { throw LocalLaneReason.alias }
         objects = try storage.stated()
-        objects.removeRows()
+        objects.writing.removeRows()
         writes = try LoggedWrites(
             recording, from: storage.unrecorded, entities: objects.entities, changesMax: windowMax)
         uids = IdentityList(count: writes.count)
@@ -150,7 +150,7 @@ final class LocalLane {
         while true {
             for row in 0..<writes.count where !writes.isEarlier(row) { try store(row) }
             // What follows finds the objects of this window.
-            guard try objects.store() else { throw LocalLaneReason.identity }
+            guard try objects.writing.store() else { throw LocalLaneReason.identity }
             for place in writes.places { try describe(place) }
             if writes.isLast { return }
             // One window at a time.
@@ -218,7 +218,7 @@ final class LocalLane {
         guard !cells.isEmpty else { return }
         try requireUntroubledTargets()
         let newest = appendChanged(cells, of: row)
-        try replaceRecord(of: uid, entity, id: id, newest: newest, by: objects.update)
+        try replaceRecord(of: uid, entity, id: id, newest: newest, by: ObjectWriting.replace)
     }
 
     /// Ends the object of a row that is gone.
@@ -232,7 +232,7 @@ final class LocalLane {
         try requireGone(key, entity)
         try requireUntroubledTargets()
         appendDeleted(by: deleter)
-        try replaceRecord(of: uid, entity, id: id, newest: deleter, by: objects.delete)
+        try replaceRecord(of: uid, entity, id: id, newest: deleter, by: ObjectWriting.end)
         if entity.isPrivate { storage.objects.noteReservation() }
     }
 
@@ -249,7 +249,7 @@ final class LocalLane {
         try requireUntroubledTargets()
         try read(key, entity)
         let newest = appendRecreated(row, entity)
-        try replaceRecord(of: uid, entity, id: id, newest: newest, by: objects.update)
+        try replaceRecord(of: uid, entity, id: id, newest: newest, by: ObjectWriting.replace)
     }
 
     private func insert(_ row: Int, _ entity: StatedEntity, _ key: [Value]) throws {
@@ -267,27 +267,22 @@ final class LocalLane {
         if entity.isPrivate, case .integer(let number) = key[0] {
             try storage.objects.takeNumber(number, entity: entity.position, for: uid)
         }
-        let insert = objects.insert
-        insert.addRow()
-        insert.bind(uid, at: 1)
-        insert.bind(storage.shapes.number(of: entity.position), at: 2)
-        insert.bind(StoredKey.value(of: key, as: .selfDescribing), at: 3)
-        insert.bind(entity.isPrivate ? key[0] : .null, at: 4)
-        insert.bind(firstPosition + Int64(newest), at: 5)
-        insert.bind(record.bytes, at: 6)
-        guard try !insert.isFull || insert.runUnlessRefused() else {
-            throw LocalLaneReason.identity
-        }
+        let isNew = try objects.writing.insert(
+            uid, shape: storage.shapes.number(of: entity.position),
+            key: StoredKey.value(of: key, as: .selfDescribing),
+            number: entity.isPrivate ? key[0] : .null, place: firstPosition + Int64(newest),
+            record: record.bytes)
+        guard isNew else { throw LocalLaneReason.identity }
         count += 1
     }
 
     /// Stores `record` in the place of `stored`.
     /// - Parameters:
     ///   - newest: the position of the newest transaction in it.
-    ///   - statement: takes the id, the place in the merge order and the record.
+    ///   - write: takes the id, the place in the merge order and the record.
     private func replaceRecord(
         of uid: ObjectUID, _ entity: StatedEntity, id: Int64, newest: Int,
-        by statement: RowStatement
+        by write: (ObjectWriting) -> (Int64, Int64, [UInt8]) throws -> Void
     ) throws {
         if storage.totals.isKept(entity.position) {
             sums[entity.position] &-= try stored.withUnsafeBytes {
@@ -296,11 +291,7 @@ final class LocalLane {
             try addSum(of: uid, entity)
         }
         try storage.marks.remove(from: CollectionOfOne(uid))
-        statement.addRow()
-        statement.bind(id, at: 1)
-        statement.bind(firstPosition + Int64(newest), at: 2)
-        statement.bind(record.bytes, at: 3)
-        if statement.isFull { try statement.run() }
+        try write(objects.writing)(id, firstPosition + Int64(newest), record.bytes)
         count += 1
     }
 

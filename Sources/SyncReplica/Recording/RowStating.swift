@@ -43,7 +43,7 @@ final class RowStating {
         self.identities = identities
         self.storage = storage
         objects = try storage.stated()
-        objects.removeRows()
+        objects.writing.removeRows()
         replica = try storage.replicas.number(of: recording.last.dot.replica)
         item = LaneItem(storage)
         sums = Array(repeating: 0, count: storage.schema.tables.count)
@@ -56,7 +56,7 @@ final class RowStating {
 
     /// Stores what was put together: another object, or a look-up, may need it.
     func store() throws {
-        guard try objects.store() else { throw StatementObstacle.sameIdentity }
+        guard try objects.writing.store() else { throw StatementObstacle.sameIdentity }
     }
 
     /// Counts what was stored.
@@ -185,11 +185,7 @@ final class RowStating {
         _ = compose(entity, older: parsed.lifeDot.number, date: date)
         sums[entity.position] &-= try hash(former, of: uid, entity)
         sums[entity.position] &+= try hash(record.bytes, of: uid, entity)
-        objects.update.addRow()
-        objects.update.bind(id, at: 1)
-        objects.update.bind(place, at: 2)
-        objects.update.bind(record.bytes, at: 3)
-        if objects.update.isFull { try objects.update.run() }
+        try objects.writing.replace(id, place: place, record: record.bytes)
     }
 
     // MARK: As bytes
@@ -240,15 +236,11 @@ final class RowStating {
         _ entity: StatedEntity, at key: RowKey, uid: ObjectUID, place: Int64
     ) throws {
         sums[entity.position] &+= try hash(record.bytes, of: uid, entity)
-        let insert = objects.insert
-        insert.addRow()
-        insert.bind(uid, at: 1)
-        insert.bind(storage.shapes.number(of: entity.position), at: 2)
-        insert.bind(StoredKey.value(of: key.values, as: .selfDescribing), at: 3)
-        insert.bind(entity.isPrivate ? key.values[0] : .null, at: 4)
-        insert.bind(place, at: 5)
-        insert.bind(record.bytes, at: 6)
-        if insert.isFull { try store() }
+        let isNew = try objects.writing.insert(
+            uid, shape: storage.shapes.number(of: entity.position),
+            key: StoredKey.value(of: key.values, as: .selfDescribing),
+            number: entity.isPrivate ? key.values[0] : .null, place: place, record: record.bytes)
+        guard isNew else { throw StatementObstacle.sameIdentity }
         count += 1
     }
 

@@ -9,6 +9,7 @@ import SyncValues
 /// - Each object's ``StoredObject/State`` is the one that the view gives it.
 /// - The conflict log has exactly the conflicts of the view.
 /// - The totals that are kept are those of the stored facts.
+/// - Each object is in an extent that covers it.
 struct StateVerifier {
     private let transaction: MergeTransaction
 
@@ -46,6 +47,10 @@ struct StateVerifier {
         let wrong = try storage.totals.wrong(objects: storage.objects)
         guard wrong.isEmpty else {
             throw SyncError(.internalFault, "after \(step) the totals of \(wrong) are wrong")
+        }
+        if let object = try ObjectExtents.uncovered(on: storage.connection) {
+            throw SyncError(
+                .internalFault, "after \(step) object \(object) is newer than its extent")
         }
     }
 

@@ -103,7 +103,7 @@ struct ReplicaRenewal {
     private func renameRecords(to new: ReplicaID) throws {
         let objects = storage.objects
         var affected: [(ObjectUID, StoredObject)] = []
-        try objects.forEach(after: -1) { uid, object in
+        try objects.forEach { uid, object in
             guard let record = renamed(object.record, to: new) else { return }
             var object = object
             object.record = record

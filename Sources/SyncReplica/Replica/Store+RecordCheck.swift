@@ -5,12 +5,12 @@ import SyncStorage
 extension Store {
     /// Reads what synchronising begins with: replicas, entities, and each transaction with the list
     /// of what it changed; and whether the tables are still those that were synchronised. The
-    /// records of single objects are not read.
+    /// records of single objects are not read, but for when each was written.
     /// - Returns: how many transactions are kept for others; nil: the store has not been
     ///   synchronised.
     /// - Throws: ``SyncError``: `corrupt`, `badData` for what cannot be read; `refused`,
     ///   `cannotTrack` for a table that stops each exchange; as ``open(_:)``.
-    /// - Complexity: O(changes of these transactions)
+    /// - Complexity: O(objects, and changes of these transactions)
     package static func checkRecord(_ path: String) throws -> Int? {
         try explaining("check", at: path) {
             let queue = try DatabaseOpener.open(path, for: .reading)
@@ -27,6 +27,7 @@ extension Store {
                     try HeaderDetails.forEachChange(in: details) { _ in }
                     count += 1
                 }
+                try requireExtents(connection)
                 try requireRecordedTables(of: database)
                 return count
             }
@@ -90,6 +91,18 @@ extension Store {
                 throw error
             }
         }
+    }
+
+    private static func requireExtents(_ connection: OpaquePointer) throws {
+        guard try Metadata(connection).uses(.extents),
+            try SchemaReader.hasTable("syncd_extent", on: connection),
+            try ObjectExtents.uncovered(on: connection) != nil
+        else { return }
+        throw SyncError(
+            .corrupt, "syncd_extent does not name everything that was written",
+            hint: "Drop that table: it is made again by the next exchange. Other replicas may lack "
+                + "changes that were sent meanwhile; after an exchange with each of them "
+                + "'synctool status DB' names those that differ")
     }
 
     private static func requireRecordedTables(of database: Database) throws {

@@ -224,6 +224,7 @@ final class MergeSession {
         try requireWhole()
         try ReplicationTables.create(connection)
         try requireWriting(settings)
+        try ObjectExtents.prepare(on: connection, settings)
         let policies = try storedPolicies(in: settings)
         if policies.shareNumbers { try settings.use(.sharedNumbers) }
         let tables = try EntityTable.liveTables(of: database)

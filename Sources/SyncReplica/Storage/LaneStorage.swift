@@ -13,10 +13,7 @@ final class LaneStorage {
     let find: RowStatement
     /// Reads where an object's row is: shape, key, state.
     let findTarget: Statement
-    /// Stores new objects: uid, shape, key, number, place, record.
-    let insert: RowStatement
-    /// Stores id, place and record of objects.
-    let update: RowStatement
+    let objects: ObjectWriting
     /// Whether text is stored as it is bound: else what is not well-formed is converted.
     let keepsText: Bool
     private let statements: StatementCache
@@ -65,8 +62,7 @@ final class LaneStorage {
         }
         findTarget = try Statement(
             "SELECT shape, key, state FROM syncd_object WHERE uid = ?1", on: connection)
-        insert = try RowStatement(width: 6, on: connection, ObjectWriting.insert(from:))
-        update = try RowStatement(width: 3, on: connection, ObjectWriting.update(from:))
+        objects = try ObjectWriting(on: connection)
     }
 
     /// Inserts rows of an entity; fails where another row is in its way, whatever the table
@@ -112,8 +108,7 @@ final class LaneStorage {
 
     /// Forgets the rows that were to be written.
     func removeRows() {
-        insert.removeRows()
-        update.removeRows()
+        objects.removeRows()
         for statement in inserts { statement?.removeRows() }
         for known in access.values { known.write.removeRows() }
     }

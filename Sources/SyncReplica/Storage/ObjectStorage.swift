@@ -19,6 +19,7 @@ final class ObjectStorage {
     private let totals: SumTotals
     private let selectAll: Statement
     private let selectAfter: Statement
+    private let raiseExtent: Statement
     private let upsert: Statement
     private let insertNew: Statement
     private let remove: Statement
@@ -67,8 +68,8 @@ final class ObjectStorage {
         self.shapes = shapes
         self.replicas = replicas
         selectAll = try Statement("SELECT \(Column.list) FROM syncd_object", on: connection)
-        selectAfter = try Statement(
-            "SELECT \(Column.list) FROM syncd_object WHERE place > ?1", on: connection)
+        selectAfter = try Statement(ObjectExtents.select(Column.list), on: connection)
+        raiseExtent = try Statement(ObjectExtents.raise, on: connection)
         selectOne = try Statement(
             "SELECT \(Column.list) FROM syncd_object WHERE uid = ?1", on: connection)
         selectMany = try Statement(Self.manySQL, on: connection)
@@ -107,12 +108,12 @@ final class ObjectStorage {
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
             ON CONFLICT(uid) DO UPDATE SET shape = excluded.shape, key = excluded.key,
               number = excluded.number, state = excluded.state, place = excluded.place,
-              record = excluded.record
+              record = excluded.record RETURNING id
             """, on: connection)
         insertNew = try Statement(
             """
             INSERT INTO syncd_object(\(Column.list))
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT(uid) DO NOTHING
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT(uid) DO NOTHING RETURNING id
             """, on: connection)
         remove = try Statement("DELETE FROM syncd_object WHERE uid = ?1", on: connection)
         selectAliases = try Statement(
@@ -150,22 +151,16 @@ final class ObjectStorage {
     /// - Complexity: O(facts of the store)
     func all() throws -> [ObjectUID: StoredObject] {
         var objects: [ObjectUID: StoredObject] = [:]
-        while try selectAll.step() {
-            guard let (uid, object) = try object(selectAll) else { continue }
-            objects[uid] = object
-        }
+        try forEach { objects[$0] = $1 }
         return objects
     }
 
-    /// Calls `body` for each object that a transaction after a position wrote.
-    /// - Complexity: O(their facts)
-    func forEach(
-        after place: Int64, _ body: (ObjectUID, StoredObject) throws -> Void
-    ) throws {
-        selectAfter.bind(place, at: 1)
-        defer { selectAfter.reset() }
-        while try selectAfter.step() {
-            guard let (uid, object) = try object(selectAfter) else { continue }
+    /// Calls `body` for each object.
+    /// - Complexity: O(facts of the store)
+    func forEach(_ body: (ObjectUID, StoredObject) throws -> Void) throws {
+        defer { selectAll.reset() }
+        while try selectAll.step() {
+            guard let (uid, object) = try object(selectAll) else { continue }
             try body(uid, object)
         }
     }
@@ -178,7 +173,7 @@ final class ObjectStorage {
         after place: Int64,
         _ body: (ObjectUID, _ shape: Int64, Int64?, UnsafeRawBufferPointer) throws -> Void
     ) throws {
-        // Of all objects none has to be found by an index.
+        // Of all objects none has to be found.
         let select = place > 0 ? selectAfter : selectAll
         if place > 0 { select.bind(place, at: 1) }
         try forEachRecord(of: select, after: place, body)
@@ -191,10 +186,10 @@ final class ObjectStorage {
         _ body: (ObjectUID, _ shape: Int64, Int64?, UnsafeRawBufferPointer) throws -> Void
     ) throws {
         let select = try Statement(
-            """
-            SELECT \(Column.list) FROM syncd_object
-            WHERE \(place > 0 ? "place > ?1 AND" : "") length(record) >= ?2
-            """, on: connection)
+            place > 0
+                ? ObjectExtents.select(Column.list) + " AND length(record) >= ?2"
+                : "SELECT \(Column.list) FROM syncd_object WHERE length(record) >= ?2",
+            on: connection)
         if place > 0 { select.bind(place, at: 1) }
         select.bind(Int64(bytesMin), at: 2)
         try forEachRecord(of: select, after: place, body)
@@ -396,18 +391,30 @@ final class ObjectStorage {
     ) throws {
         totals.replace(former, with: object, uid: uid)
         if object.key == nil, object.number != nil { noteReservation() }
-        try bind(object, uid: uid, to: upsert)
-        try upsert.run()
+        _ = try store(object, uid: uid, by: upsert)
         try marks.remove(from: uid, writing: object.record)
     }
 
     /// Stores an object while no object is marked or reserves a number.
     /// - Returns: false when the identity is in use; nothing is stored then.
     func insert(_ object: StoredObject, uid: ObjectUID) throws -> Bool {
-        try bind(object, uid: uid, to: insertNew)
-        try insertNew.run()
-        guard insertNew.changes == 1 else { return false }
+        guard try store(object, uid: uid, by: insertNew) else { return false }
         totals.replace(nil, with: object, uid: uid)
+        return true
+    }
+
+    /// - Returns: whether the statement wrote it.
+    private func store(
+        _ object: StoredObject, uid: ObjectUID, by write: Statement
+    ) throws -> Bool {
+        try bind(object, uid: uid, to: write)
+        var id: Int64?
+        // To its end: INSERT … RETURNING is finished only then.
+        while try write.step() { id = write.integer(0) }
+        guard let id else { return false }
+        raiseExtent.bind(ObjectExtents.extent(of: id), at: 1)
+        raiseExtent.bind(object.place, at: 2)
+        try raiseExtent.run()
         return true
     }
 

@@ -11,12 +11,7 @@ final class StatedObjects {
     let entities: [StatedEntity?]
     /// Reads the object of the row of a key: id, uid, state, record. Parameters: key, shape.
     let find: Statement
-    /// Stores new objects: uid, shape, key, number, place, record.
-    let insert: RowStatement
-    /// Stores id, place and record of objects.
-    let update: RowStatement
-    /// Ends objects: id, place, record. Their numbers stay reserved, if they have one.
-    let delete: RowStatement
+    let writing: ObjectWriting
     private let statements: StatementCache
     private var rows: [Statement?]
 
@@ -30,26 +25,7 @@ final class StatedObjects {
             SELECT id, uid, state, record FROM syncd_object
             WHERE key = ?1 AND shape = ?2 AND key IS NOT NULL
             """, on: connection)
-        insert = try RowStatement(width: 6, on: connection, ObjectWriting.insert(from:))
-        update = try RowStatement(width: 3, on: connection, ObjectWriting.update(from:))
-        delete = try RowStatement(width: 3, on: connection, ObjectWriting.end(from:))
-    }
-
-    /// Stores what was to be stored.
-    /// - Returns: false where there is an object of one of the identities.
-    /// - Throws: SQLite errors.
-    func store() throws -> Bool {
-        guard try insert.runUnlessRefused() else { return false }
-        try update.run()
-        try delete.run()
-        return true
-    }
-
-    /// Forgets what was to be stored.
-    func removeRows() {
-        insert.removeRows()
-        update.removeRows()
-        delete.removeRows()
+        writing = try ObjectWriting(on: connection)
     }
 
     /// Reads the row of a key: all columns.

@@ -50,9 +50,11 @@ extension Metadata {
         package static let compactRecords = Writing(rawValue: 128)
         /// The changes of a transaction may be listed by what differs from the one before.
         package static let shortLists = Writing(rawValue: 256)
+        /// What was written after a place is found by `syncd_extent`.
+        package static let extents = Writing(rawValue: 512)
         /// All that this code knows.
         static let known: Writing = [
-            .sharedNumbers, .ascendingIdentities, .compactRecords, .shortLists,
+            .sharedNumbers, .ascendingIdentities, .compactRecords, .shortLists, .extents,
         ]
     }
 
@@ -66,6 +68,12 @@ extension Metadata {
                 "the store uses a feature that this program does not know (\(unknown.rawValue))",
                 hint: "Install a newer syncd")
         }
+    }
+
+    /// Whether the store uses a feature.
+    /// - Throws: the error of SQLite.
+    package func uses(_ feature: Writing) throws -> Bool {
+        Writing(rawValue: try integer(.writes)).isSuperset(of: feature)
     }
 
     /// Notes that the store uses a feature.

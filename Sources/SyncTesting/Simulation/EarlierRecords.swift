@@ -1,10 +1,10 @@
 import Foundation
 import SyncValues
 
-/// Makes the records of a file those of an earlier version, which wrote none in the compact form
-/// (`syncd_object.record`).
+/// Makes the objects of a file those of an earlier version: no record is in the compact form
+/// (`syncd_object.record`), and what was written after a place is found by an index.
 enum EarlierRecords {
-    private static let compactBit = 128
+    private static let bits = 128 + 512
 
     /// Rewrites all records of a store that no replica has open.
     /// - Throws: ``SimulationFailure`` for a record that is not as the format has it.
@@ -25,8 +25,9 @@ enum EarlierRecords {
             try database.run(
                 "UPDATE syncd_object SET record = ? WHERE id = ?", with: [.blob(earlier), row[0]])
         }
-        try database.run(
-            "UPDATE syncd_meta SET value = value & ~\(compactBit) WHERE key = 'writes'")
+        try database.run("DROP TABLE IF EXISTS syncd_extent")
+        try database.run("CREATE INDEX syncd_object_place ON syncd_object(place)")
+        try database.run("UPDATE syncd_meta SET value = value & ~\(bits) WHERE key = 'writes'")
     }
 
     /// - Returns: nil for a record that is not compact.

@@ -159,7 +159,8 @@ extension SimulatedStore {
             try database.run(
                 """
                 SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_stat%'
-                AND sql NOT LIKE 'CREATE VIRTUAL%' AND name <> 'syncd_round'
+                AND sql NOT LIKE 'CREATE VIRTUAL%'
+                AND name NOT IN ('syncd_round', 'syncd_extent')
                 """) ?? []
         for case .text(let name) in names.map({ $0[0] }) {
             let columns = try database.run("SELECT name FROM pragma_table_xinfo('\(name)')") ?? []
