@@ -60,16 +60,46 @@ package final class HistoryWriter {
         try insertTransactions.run()
     }
 
+    /// Writes transactions with the changes that `add` adds, and not with those that they have.
+    /// - Throws: the error of SQLite; what `add` throws.
+    /// - Complexity: O(changes)
+    package func write(
+        _ transactions: some Sequence<NetTransaction>,
+        adding add: (_ rows: HistoryWriter) throws -> Void
+    ) throws {
+        insertChanges.removeRows()
+        try add(self)
+        try insertChanges.run()
+        try write(headers: transactions)
+    }
+
     private func add(_ changes: some Sequence<NetChange>) throws {
+        for change in changes { try add(change) }
+    }
+
+    /// Adds a change, within ``write(_:adding:)``.
+    /// - Throws: the error of SQLite.
+    package func add(_ change: NetChange) throws {
+        try add(
+            change.seq, change.kind, of: change.entity, key: NetChange.storedKey(change.key),
+            data: change.packedData)
+    }
+
+    /// Adds a change, within ``write(_:adding:)``.
+    /// - Parameters:
+    ///   - key: as ``NetChange/storedKey(_:)`` has it.
+    ///   - data: as ``NetChange/packedData``.
+    /// - Throws: the error of SQLite.
+    package func add(
+        _ seq: Int64, _ kind: Change.Kind, of entity: TrackedEntity, key: Value, data: [UInt8]?
+    ) throws {
         let row = insertChanges
-        for change in changes {
-            row.addRow()
-            row.bind(change.seq, at: 1)
-            row.bind(change.entity.id << 3 | Int64(change.kind.rawValue), at: 2)
-            row.bind(NetChange.storedKey(change.key), at: 3)
-            row.bind(change.packedData, at: 4)
-            if row.isFull { try row.run() }
-        }
+        row.addRow()
+        row.bind(seq, at: 1)
+        row.bind(entity.id << 3 | Int64(kind.rawValue), at: 2)
+        row.bind(key, at: 3)
+        row.bind(data, at: 4)
+        if row.isFull { try row.run() }
     }
 
     /// Looked up each time: a purge, maybe of another process, removes authors whose last

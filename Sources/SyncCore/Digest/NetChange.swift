@@ -163,6 +163,18 @@ extension NetChange {
         }
     }
 
+    /// ``packedData`` of an insert that a merge made.
+    package static let mergedInsert = [CauseTag.merge.rawValue]
+
+    /// ``packedData`` of an update that a merge made, of a table without old values.
+    package static func mergedUpdate(of columns: ColumnMask) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.append(byte: CauseTag.merge.rawValue)
+        writer.append(columns)
+        writer.append(values: [])
+        return writer.bytes
+    }
+
     private func appendUpdates(to writer: inout ByteWriter) {
         writer.append(mask)
         writer.append(values: old)

@@ -63,6 +63,15 @@ final class LocalHistory {
     /// - Throws: SQLite errors.
     func write(_ transactions: [NetTransaction]) throws { try writer.write(transactions) }
 
+    /// Writes transactions with the changes that `add` adds to the rows of history, without an
+    /// object for each.
+    /// - Throws: SQLite errors; what `add` throws.
+    func write(
+        _ transactions: [NetTransaction], adding add: (_ rows: HistoryWriter) throws -> Void
+    ) throws {
+        try writer.write(transactions, adding: add)
+    }
+
     /// Stores the last number, so that it is not allocated again.
     /// - Throws: SQLite errors.
     func finish() throws {

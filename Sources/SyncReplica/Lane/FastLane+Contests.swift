@@ -31,9 +31,17 @@ extension FastLane {
         guard arrivals.contains(where: \.isContested) else { return }
         let hasConflicts = try storage.conflicts.isAnyOpen()
         for place in arrivals.indices where arrivals[place].isContested {
-            if hasConflicts, try storage.conflicts.isOpen(arrivals[place].uid) { continue }
+            let arrival = arrivals[place]
+            let isRecord = records[arrival.record].withUnsafeBytes {
+                parsed.read($0, widths: widths[arrival.entity])
+            }
+            guard isRecord else { continue }
+            // The row of a plain object with one version of each cell shows them all.
+            if hasConflicts, !parsed.isSimple, try storage.conflicts.isOpen(arrival.uid) {
+                continue
+            }
             let (contestCount, keptCount) = (contests.count, keptVersions.count)
-            if let shown = try decide(arrivals[place]) {
+            if let shown = try decide(arrival) {
                 arrivals[place].isContested = false
                 arrivals[place].contests = contestCount..<contests.count
                 arrivals[place].shown = shown
@@ -44,13 +52,10 @@ extension FastLane {
         }
     }
 
+    /// - Parameter arrival: that of the record in ``parsed``.
     /// - Returns: the cells in which the row shows a version of the slice; nil where that is
     ///   not decided.
     private func decide(_ arrival: Arrival) throws -> PositionSet? {
-        let isRecord = records[arrival.record].withUnsafeBytes {
-            parsed.read($0, widths: widths[arrival.entity])
-        }
-        guard isRecord else { return nil }
         var shown = arrival.cells
         for place in order[arrival.facts] {
             let cell = cell(of: place)

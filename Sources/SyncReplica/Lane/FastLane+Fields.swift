@@ -51,6 +51,12 @@ extension FastLane {
         Int(facts.versions[field.group].values[field.column].lengths[field.row])
     }
 
+    /// As ``ValueSpans/isState(at:)``.
+    func isState(_ field: FieldPlace) -> Bool {
+        tag(field) == .blob
+            && facts.versions[field.group].values[field.column].isState(at: field.row)
+    }
+
     /// Calls `body` with the bytes of text or of a blob.
     func withBytes<Result>(
         _ field: FieldPlace, _ body: (UnsafeRawBufferPointer) throws -> Result

@@ -109,17 +109,23 @@ extension FastLane {
     /// - Throws: SQLite errors.
     /// - Complexity: O(changes)
     func writeHistory() throws {
-        let changes = changes()
+        var changes = changes()
         let writer = MergedHistory(
             schema: storage.schema, history: storage.history,
             replica: transaction.identity.replica, wall: transaction.environment.wall(),
             before: { _ in nil }, after: { _ in nil })
         let transactions = zip(fresh, history.items).map { entry, items in
-            let numbers = storage.history.allocate(items.count)
-            let written = zip(items, numbers).compactMap { changes.change($0, seq: $1) }
-            return writer.transaction(of: entry, written, numbers: numbers)
+            writer.transaction(of: entry, [], numbers: storage.history.allocate(items.count))
         }
-        try storage.history.write(transactions)
+        try storage.history.write(transactions) { rows in
+            for (transaction, items) in zip(transactions, history.items) {
+                var seq = transaction.first
+                for item in items {
+                    try changes.write(item, seq: seq, to: rows)
+                    seq += 1
+                }
+            }
+        }
     }
 
     /// What the lane has changed, for history.
@@ -142,4 +148,9 @@ extension FastLane {
 extension FastLane.Arrival {
     /// The key of its row.
     var shownKey: [Value] { key.isEmpty ? [.integer(number)] : key }
+
+    /// The same, as history has it.
+    var storedKey: Value {
+        key.isEmpty ? .integer(number) : StoredKey.value(of: key, as: .bare)
+    }
 }

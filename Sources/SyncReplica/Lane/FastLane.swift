@@ -105,6 +105,8 @@ final class FastLane {
     }()
     /// By transaction of the slice: its position in the merge order; 0: it is merged already.
     private let positions: [Int64]
+    /// The position in the batch of its first transaction.
+    private let firstTransaction: Int
     private var replicaName: (number: Int64, name: ReplicaID)?
 
     /// The lane of a slice, before anything of it is written.
@@ -144,6 +146,7 @@ final class FastLane {
         self.facts = facts
         self.fresh = fresh
         widths = storage.schema.merge.entities.map { $0.cells.map(\.count) }
+        firstTransaction = batch.arrivingRange.lowerBound
         var next = transaction.nextPosition
         positions = batch.transactions.map { entry in
             if merged.covers(entry.header.dot) { return 0 }
@@ -185,11 +188,11 @@ final class FastLane {
 
     /// The position that a transaction gets in the merge order; 0: it is merged already.
     func position(of transaction: Int32) -> Int64 {
-        positions[Int(transaction) - batch.arrivingRange.lowerBound]
+        positions[Int(transaction) - firstTransaction]
     }
 
     func header(_ transaction: Int32) -> TransactionHeader {
-        batch.transactions[Int(transaction) - batch.arrivingRange.lowerBound].header
+        batch.transactions[Int(transaction) - firstTransaction].header
     }
 
     /// Sorts the facts by object.
@@ -268,9 +271,8 @@ final class FastLane {
             guard !arrival.cells.contains(cell) else { return .versions }
             arrival.cells.insert(cell)
             // It is shown otherwise than it is stored.
-            guard !facts.versions[group].values.contains(where: { $0.isState(at: row) }) else {
-                return .state
-            }
+            for column in entity.cells[cell].columns.indices
+            where isState(field(place, column)) { return .state }
             let known = facts.versions[group].incarnations[row]
             guard incarnation == 0 || incarnation == known else { return .life }
             incarnation = known

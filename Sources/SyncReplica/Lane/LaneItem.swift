@@ -11,6 +11,8 @@ struct LaneItem {
     /// By entity: the number of columns of each cell.
     private let widths: [[Int]]
     private var record = LaneRecord()
+    /// The versions of a cell, where they are put together.
+    private var versions: [Range<Int>] = []
     /// The replica that was asked for last: nearly always the next one, too.
     private var replica: (number: Int64, id: ReplicaID)?
 
@@ -90,30 +92,33 @@ struct LaneItem {
         _ cell: Int, _ span: LaneRecord.Cell, of entity: FactItems.Entity,
         _ bytes: UnsafeRawBufferPointer, to item: inout ItemWriter
     ) throws {
-        var versions: [[UInt8]] = []
         var cursor = ByteCursor(bytes, at: span.start)
-        for _ in 0..<cursor.count() {
-            let (dot, incarnation) = cursor.version()
-            let start = cursor.position
-            for _ in entity.defaults[cell] { _ = cursor.skipField() }
-            let fields = UnsafeRawBufferPointer(rebasing: bytes[start..<cursor.position])
-            if try isDefault(fields, entity.defaults[cell]) { continue }
-            versions.append(
-                try withUnsafeTemporaryAllocation(byteCount: fields.count + 48, alignment: 8) {
-                    var version = ItemWriter($0)
-                    try append(dot, to: &version)
-                    version.append(varint: UInt64(truncatingIfNeeded: incarnation))
-                    version.append(fields, in: entity.orders[cell])
-                    return Array(version.bytes)
-                })
-        }
-        if versions.isEmpty { return }
-        item.append(entity.cells[cell])
-        item.append(varint: UInt64(versions.count))
-        if versions.count == 1 { return versions[0].withUnsafeBytes { item.append($0) } }
-        for version in versions.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-            item.append(varint: UInt64(version.count))
-            version.withUnsafeBytes { item.append($0) }
+        let versionCount = cursor.count()
+        let countMax = span.end - span.start + versionCount * 48
+        try withUnsafeTemporaryAllocation(byteCount: countMax, alignment: 8) { memory in
+            var written = ItemWriter(memory)
+            versions.removeAll(keepingCapacity: true)
+            for _ in 0..<versionCount {
+                let (dot, incarnation) = cursor.version()
+                let start = cursor.position
+                for _ in entity.defaults[cell] { _ = cursor.skipField() }
+                let fields = UnsafeRawBufferPointer(rebasing: bytes[start..<cursor.position])
+                if try isDefault(fields, entity.defaults[cell]) { continue }
+                let first = written.bytes.count
+                try append(dot, to: &written)
+                written.append(varint: UInt64(truncatingIfNeeded: incarnation))
+                written.append(fields, in: entity.orders[cell])
+                versions.append(first..<written.bytes.count)
+            }
+            if versions.isEmpty { return }
+            item.append(entity.cells[cell])
+            item.append(varint: UInt64(versions.count))
+            if versions.count == 1 { return item.append(written.bytes) }
+            versions.sort { written.bytes[$0].lexicographicallyPrecedes(written.bytes[$1]) }
+            for version in versions {
+                item.append(varint: UInt64(version.count))
+                item.append(UnsafeRawBufferPointer(rebasing: written.bytes[version]))
+            }
         }
     }
 

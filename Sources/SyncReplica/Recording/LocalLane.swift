@@ -58,8 +58,6 @@ final class LocalLane {
         /// Unresolved objects, and all that they name.
         var objects: Set<ObjectUID> = []
         var entities: Set<Int> = []
-        /// Whether a conflict is open.
-        var hasConflicts = false
     }
 
     /// States the transactions of a recording, and appends their headers.
@@ -123,7 +121,6 @@ final class LocalLane {
             surroundings.objects.formUnion(object.record.targets)
             surroundings.entities.insert(object.record.entity)
         }
-        surroundings.hasConflicts = try storage.conflicts.isAnyOpen()
         return surroundings
     }
 
@@ -187,9 +184,6 @@ final class LocalLane {
         guard find.integer(2) == StoredObject.State.plain.rawValue,
             !surroundings.objects.contains(uid)
         else { throw LocalLaneReason.trouble }
-        if surroundings.hasConflicts, try storage.conflicts.isOpen(uid) {
-            throw LocalLaneReason.conflict
-        }
         uids[row] = uid
         stored.removeAll(keepingCapacity: true)
         find.withBlob(3) { bytes in
@@ -199,6 +193,8 @@ final class LocalLane {
         let isRecord = stored.withUnsafeBytes {
             parsed.read($0, widths: widths[entity.position])
         }
+        // The row of a plain object with one version of each cell shows them all: no conflict of it
+        // is open.
         guard isRecord, parsed.isSimple else { throw LocalLaneReason.versions }
         if writes.isRecreated(row) {
             try recreate(row, entity, key, id: id, uid: uid)

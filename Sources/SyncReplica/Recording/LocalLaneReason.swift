@@ -17,8 +17,6 @@ enum LocalLaneReason: String, Error {
     case trouble
     /// The object had other lives, or cells of several versions.
     case versions = "several versions"
-    /// The object is in an open conflict.
-    case conflict
     /// A column that was written merges in another way than by the last writer.
     case policy
     /// A value is stored otherwise than it was written.
