@@ -5,11 +5,9 @@ import SyncValues
 /// Rows as a record has them, and how they differ from it.
 extension LocalLane {
     /// Reads the row of a key, cell by cell as a record has it.
-    func read(_ key: [Value], _ entity: StatedEntity) throws {
-        let select = try objects.row(of: entity)
-        select.bind(key)
-        defer { select.reset() }
-        guard try select.step() else { throw LocalLaneReason.incomplete }
+    /// - Parameter row: nil: there is none.
+    func read(_ row: Statement?, _ key: [Value], _ entity: StatedEntity) throws {
+        guard let select = row else { throw LocalLaneReason.incomplete }
         // When it was logged the column may have had another type.
         guard
             zip(entity.key, key).allSatisfy({ column, value in

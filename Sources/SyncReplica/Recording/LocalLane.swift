@@ -45,6 +45,9 @@ final class LocalLane {
     var shown = RowCells()
     var parsed = LaneRecord()
     var stored: [UInt8] = []
+    /// The objects of the rows that are read together, and their records, one after the other.
+    private var found: [Found?] = []
+    private var foundRecords: [UInt8] = []
     var record = ByteWriter()
     /// The transactions of the versions that are written.
     var dots: [RecordDot] = []
@@ -52,6 +55,18 @@ final class LocalLane {
     /// By entity: the difference that its objects make to the sums.
     private var sums: [UInt128]
     private var count = 0
+
+    /// How many rows are read at once: what is written of them is in memory.
+    private static let rowsMax = 500
+
+    /// What is stored of the object of a row.
+    private struct Found {
+        let id: Int64
+        let uid: ObjectUID
+        let isPlain: Bool
+        /// In ``foundRecords``.
+        let record: Range<Int>
+    }
 
     /// What is unresolved, and what depends on it.
     struct Surroundings {
@@ -145,7 +160,7 @@ final class LocalLane {
 
     private func storeWindows() throws {
         while true {
-            for row in 0..<writes.count where !writes.isEarlier(row) { try store(row) }
+            try storeRows()
             // What follows finds the objects of this window.
             guard try objects.writing.store() else { throw LocalLaneReason.identity }
             for place in writes.places { try describe(place) }
@@ -160,36 +175,100 @@ final class LocalLane {
         }
     }
 
-    private func store(_ row: Int) throws {
-        let position = writes.entity(of: row)
-        let isNew = writes.inserter(of: row) != nil && !writes.isRecreated(row)
+    /// Stores what the window has of each row. Those of one entity are read together.
+    private func storeRows() throws {
+        var rows: [[Int]] = Array(repeating: [], count: objects.entities.count)
+        for row in 0..<writes.count where !writes.isEarlier(row) {
+            let entity = writes.entity(of: row)
+            rows[entity].append(row)
+            if rows[entity].count == Self.rowsMax {
+                try store(rows[entity], of: entity)
+                rows[entity].removeAll(keepingCapacity: true)
+            }
+        }
+        for (entity, rows) in rows.enumerated() { try store(rows, of: entity) }
+    }
+
+    private func store(_ rows: [Int], of position: Int) throws {
+        if rows.isEmpty { return }
         guard let entity = objects.entities[position] else { throw LocalLaneReason.entity }
         // What waits for a value of the table may get it.
         guard !entity.hasClaims || !surroundings.entities.contains(position) else {
             throw LocalLaneReason.trouble
         }
-        let find = objects.find
+        try find(rows, entity)
+        let present = try objects.rows(of: entity)
+        for row in rows {
+            present.addRow()
+            for (place, value) in writes.key(of: row).values.enumerated() {
+                present.bind(value, at: Int32(place + 1))
+            }
+        }
+        // Those that have no row are left out.
+        var next = 0
+        try present.forEachRow { statement in
+            let place = Int(statement.integer(Int32(entity.table.columns.count))) - 1
+            while next < place {
+                try store(rows[next], entity, found[next], present: nil)
+                next += 1
+            }
+            // A second row of one key: there is none.
+            guard place == next else { throw LocalLaneReason.key }
+            try store(rows[next], entity, found[next], present: statement)
+            next += 1
+        }
+        while next < rows.count {
+            try store(rows[next], entity, found[next], present: nil)
+            next += 1
+        }
+    }
+
+    /// Looks up the objects of rows.
+    private func find(_ rows: [Int], _ entity: StatedEntity) throws {
+        let shape = storage.shapes.number(of: entity.position)
+        for row in rows {
+            objects.findAll.addRow()
+            objects.findAll.bind(
+                StoredKey.value(of: writes.key(of: row).values, as: .selfDescribing), at: 1)
+            objects.findAll.bind(shape, at: 2)
+        }
+        found.removeAll(keepingCapacity: true)
+        foundRecords.removeAll(keepingCapacity: true)
+        try objects.findAll.forEachRow { statement in
+            // The first one of several objects of one key.
+            guard Int(statement.integer(4)) > found.count else { return }
+            guard !statement.isNull(0) else { return found.append(nil) }
+            let start = foundRecords.count
+            statement.withBlob(3) { bytes in
+                bytes.withMemoryRebound(to: UInt8.self) { foundRecords.append(contentsOf: $0) }
+            }
+            found.append(
+                Found(
+                    id: statement.integer(0), uid: try uid(statement),
+                    isPlain: statement.integer(2) == StoredObject.State.plain.rawValue,
+                    record: start..<foundRecords.count))
+        }
+    }
+
+    /// - Parameter present: the row, as ``StatedObjects/rows(of:)`` reads it; nil: there is none.
+    private func store(
+        _ row: Int, _ entity: StatedEntity, _ object: Found?, present: Statement?
+    ) throws {
+        let isNew = writes.inserter(of: row) != nil && !writes.isRecreated(row)
         let key = writes.key(of: row).values
-        find.bind(StoredKey.value(of: key, as: .selfDescribing), at: 1)
-        find.bind(storage.shapes.number(of: position), at: 2)
-        defer { find.reset() }
-        guard try find.step() else {
+        guard let object else {
             guard isNew else { throw LocalLaneReason.incomplete }
             if writes.isVanished(row) { return try requireGone(key, entity) }
-            return try insert(row, entity, key)
+            return try insert(row, entity, key, present)
         }
         guard !isNew else { throw LocalLaneReason.delete }
-        let id = find.integer(0)
-        let uid = try uid(find)
-        guard find.integer(2) == StoredObject.State.plain.rawValue,
-            !surroundings.objects.contains(uid)
-        else { throw LocalLaneReason.trouble }
+        let (id, uid) = (object.id, object.uid)
+        guard object.isPlain, !surroundings.objects.contains(uid) else {
+            throw LocalLaneReason.trouble
+        }
         uids[row] = uid
         stored.removeAll(keepingCapacity: true)
-        find.withBlob(3) { bytes in
-            bytes.withMemoryRebound(to: UInt8.self) { stored.append(contentsOf: $0) }
-        }
-        find.reset()
+        stored.append(contentsOf: foundRecords[object.record])
         let isRecord = stored.withUnsafeBytes {
             parsed.read($0, widths: widths[entity.position])
         }
@@ -197,19 +276,20 @@ final class LocalLane {
         // is open.
         guard isRecord, parsed.isSimple else { throw LocalLaneReason.versions }
         if writes.isRecreated(row) {
-            try recreate(row, entity, key, id: id, uid: uid)
+            try recreate(row, entity, key, present, id: id, uid: uid)
         } else if let deleter = writes.deleter(of: row) {
             try delete(entity, key, id: id, uid: uid, by: deleter)
             if writes.isLater(row) { ended[writes.key(of: row)] = uid }
         } else {
-            try update(row, entity, key, id: id, uid: uid)
+            try update(row, entity, key, present, id: id, uid: uid)
         }
     }
 
     private func update(
-        _ row: Int, _ entity: StatedEntity, _ key: [Value], id: Int64, uid: ObjectUID
+        _ row: Int, _ entity: StatedEntity, _ key: [Value], _ present: Statement?, id: Int64,
+        uid: ObjectUID
     ) throws {
-        try read(key, entity)
+        try read(present, key, entity)
         let cells = try changedCells(of: row, entity)
         guard !cells.isEmpty else { return }
         try requireUntroubledTargets()
@@ -234,7 +314,8 @@ final class LocalLane {
 
     /// Ends the life of an object and begins the next one.
     private func recreate(
-        _ row: Int, _ entity: StatedEntity, _ key: [Value], id: Int64, uid: ObjectUID
+        _ row: Int, _ entity: StatedEntity, _ key: [Value], _ present: Statement?, id: Int64,
+        uid: ObjectUID
     ) throws {
         guard entity.blendingCells.isEmpty else { throw LocalLaneReason.policy }
         guard surroundings.objects.isEmpty || !entity.isFallback else {
@@ -243,12 +324,14 @@ final class LocalLane {
         // Beyond it lives are not told apart by their numbers.
         guard parsed.lifeIncarnation < Life.incarnationMax else { throw LocalLaneReason.versions }
         try requireUntroubledTargets()
-        try read(key, entity)
+        try read(present, key, entity)
         let newest = appendRecreated(row, entity)
         try replaceRecord(of: uid, entity, id: id, newest: newest, by: ObjectWriting.replace)
     }
 
-    private func insert(_ row: Int, _ entity: StatedEntity, _ key: [Value]) throws {
+    private func insert(
+        _ row: Int, _ entity: StatedEntity, _ key: [Value], _ present: Statement?
+    ) throws {
         guard entity.blendingCells.isEmpty else { throw LocalLaneReason.policy }
         let uid = try identity(of: row, depth: 0)
         // A row that waits for it, or falls back to it, is shown otherwise.
@@ -256,7 +339,7 @@ final class LocalLane {
             surroundings.objects.isEmpty
                 || !entity.isFallback && !surroundings.objects.contains(uid)
         else { throw LocalLaneReason.trouble }
-        try read(key, entity)
+        try read(present, key, entity)
         let newest = appendNew(row, entity)
         if storage.totals.isKept(entity.position) { try addSum(of: uid, entity) }
         try storage.marks.remove(from: CollectionOfOne(uid))

@@ -175,6 +175,13 @@ extension MergedTable {
             + " CROSS JOIN \(quoted) AS target WHERE \(matches(after: 0))"
     }
 
+    /// Reads all columns of the rows of keys, and the position of the key, from 1.
+    func select(from rows: String) -> String {
+        let values = columns.map { "target." + SQLName.quoted($0) + ", " }.joined()
+        return "SELECT \(values)source.rowid FROM \(rows) AS source"
+            + " CROSS JOIN \(quoted) AS target WHERE \(matches(after: 0))"
+    }
+
     /// Writes some columns of the rows of keys, which follow them, or fails, whatever the table's
     /// constraints declare for a conflict.
     func update(_ columns: [Int], from rows: String) -> String {
