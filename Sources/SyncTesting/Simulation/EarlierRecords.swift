@@ -26,7 +26,7 @@ enum EarlierRecords {
                 "UPDATE syncd_object SET record = ? WHERE id = ?", with: [.blob(earlier), row[0]])
         }
         try database.run("DROP TABLE IF EXISTS syncd_extent")
-        try database.run("CREATE INDEX syncd_object_place ON syncd_object(place)")
+        try database.run("CREATE INDEX IF NOT EXISTS syncd_object_place ON syncd_object(place)")
         try database.run("UPDATE syncd_meta SET value = value & ~\(bits) WHERE key = 'writes'")
     }
 
