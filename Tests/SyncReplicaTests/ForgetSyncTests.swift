@@ -56,6 +56,8 @@ struct ForgetSyncTests {
         let history: Set = ["digested", "anchor", "current", "compared", "remade"]
         let kept = try settings(of: path).subtracting(settings(of: other))
         #expect(kept.subtracting(chosen).subtracting(history).isEmpty, "\(kept)")
+        let bits = "SELECT value & 896 FROM syncd_meta WHERE key = 'writes'"
+        #expect(try PlainConnection(path).strings(bits).allSatisfy { $0 == "0" })
     }
 
     @Test func nothingOfMergingIsLeft() throws {

@@ -78,7 +78,8 @@ struct StoreObjects {
     static func clash(_ object: Object) -> SyncError {
         SyncError(
             .cannotTrack,
-            "the database has a \(object.description) that syncd did not create; "
+            "the database has \(object.type == "index" ? "an" : "a") \(object.description) that "
+                + "syncd did not create; "
                 + "names that begin with syncd_ are reserved",
             hint: "To leave it alone and remove all else run: synctool untrack DB; then rename or "
                 + "drop it, and record again: synctool track DB")

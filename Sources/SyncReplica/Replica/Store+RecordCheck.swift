@@ -100,9 +100,7 @@ extension Store {
         else { return }
         throw SyncError(
             .corrupt, "syncd_extent does not name everything that was written",
-            hint: "Drop that table: it is made again by the next exchange. Other replicas may lack "
-                + "changes that were sent meanwhile; after an exchange with each of them "
-                + "'synctool status DB' names those that differ")
+            hint: "Run: synctool doctor DB --mend")
     }
 
     private static func requireRecordedTables(of database: Database) throws {

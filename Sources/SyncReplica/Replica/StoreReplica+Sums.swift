@@ -77,4 +77,20 @@ extension StoreReplica {
             }
         }
     }
+
+    /// Computes again which objects were written after a place, where another program has changed
+    /// that.
+    /// - Returns: whether something was missing: it may not have been sent.
+    /// - Throws: ``SyncError``: as ``vector``.
+    /// - Complexity: O(objects)
+    package func mendExtents() throws -> Bool {
+        try run("compare") { session in
+            try session.transact { transaction in
+                let connection = transaction.connection
+                guard try ObjectExtents.uncovered(on: connection) != nil else { return false }
+                try ObjectExtents.remake(on: connection)
+                return true
+            }
+        }
+    }
 }

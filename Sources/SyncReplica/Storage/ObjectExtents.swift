@@ -40,7 +40,8 @@ enum ObjectExtents {
     }
 
     /// Makes the table, in the transaction that the connection is in, where the store does not use
-    /// it yet, or it was dropped.
+    /// it yet, or it was dropped; and drops the index of versions before it, which an earlier one
+    /// may have made again.
     /// - Throws: SQLite errors.
     /// - Complexity: O(objects) where it is made
     static func prepare(on connection: OpaquePointer, _ settings: Metadata) throws {
@@ -48,15 +49,34 @@ enum ObjectExtents {
             try settings.uses(.extents)
             && SchemaReader.hasTable("syncd_extent", on: connection)
         for sql in StoreBlueprint.extents { try RawTransaction.execute(sql, on: connection) }
+        if try hasIndexOfPlaces(connection) {
+            try RawTransaction.execute("DROP INDEX main.syncd_object_place", on: connection)
+        }
         if isThere { return }
+        try remake(on: connection)
+        try settings.use(.extents)
+    }
+
+    /// Not one that a user gave this name.
+    private static func hasIndexOfPlaces(_ connection: OpaquePointer) throws -> Bool {
+        let select = try Statement(
+            """
+            SELECT 1 FROM main.sqlite_schema
+            WHERE type = 'index' AND name = 'syncd_object_place' AND tbl_name = 'syncd_object'
+            """, on: connection)
+        return try select.step()
+    }
+
+    /// Computes all extents from the objects.
+    /// - Throws: SQLite errors.
+    /// - Complexity: O(objects)
+    static func remake(on connection: OpaquePointer) throws {
         try RawTransaction.execute(
             """
             DELETE FROM syncd_extent;
             INSERT INTO syncd_extent(id, place)
-              SELECT id / \(size), max(place) FROM syncd_object GROUP BY id / \(size);
-            DROP INDEX IF EXISTS syncd_object_place
+              SELECT id / \(size), max(place) FROM syncd_object GROUP BY id / \(size)
             """, on: connection)
-        try settings.use(.extents)
     }
 
     /// An object that its extent does not cover; nil: there is none.

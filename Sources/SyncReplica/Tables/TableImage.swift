@@ -150,9 +150,10 @@ struct TableImage {
         return SyncError(
             .refused,
             "two rows of \(title) have the key of \(path): one refers to a row that was not there "
-                + "when it was written, with foreign_keys off",
-            hint: "On the replica where \(path) refers to nothing, delete it or give it another "
-                + "key; then run there, and here: synctool sync DB")
+                + "when it was written, with foreign_keys off, or spells the key of that row in "
+                + "another way",
+            hint: "On the replica where \(path) refers to nothing, or has two spellings, delete it "
+                + "or give it another key; then run there, and here: synctool sync DB")
     }
 
     /// Fails rather than writing NULL in place of a reference that cannot be spelled.

@@ -257,6 +257,9 @@ extension Metadata {
                 'exchanges')
             """, on: connection
         ).run()
+        let present = Writing(rawValue: try integer(.writes))
+        let kept = present.subtracting([.compactRecords, .shortLists, .extents])
+        if kept != present { try set(.writes, to: .integer(kept.rawValue)) }
     }
 
     private func integer(_ sql: String) throws -> Int64 {

@@ -69,6 +69,14 @@ struct Checkup {
                             + "synctool sync \(Shell.quoted(path))"))
             }
         }
+        if report.isComparedWhenMerging, try mendExtents(absolute) {
+            result.findings.append(
+                Finding(
+                    problem: "what was written for other replicas was changed by another program",
+                    hint: "It was computed again. They may lack changes that were sent meanwhile; "
+                        + "after an exchange with each of them 'synctool status "
+                        + "\(Shell.quoted(path))' names those that differ"))
+        }
         if !report.uncompared.isEmpty {
             // The rows are recorded now, for later comparisons.
             let store = try Store.open(absolute)
@@ -263,6 +271,12 @@ struct Checkup {
                 Plural.text(Int(conflicts), of: "open conflict")
                     + "; to decide: synctool conflicts \(Shell.quoted(path))")
         }
+    }
+
+    private func mendExtents(_ path: String) throws -> Bool {
+        let replica = try StoreReplica(path)
+        defer { try? replica.close() }
+        return try replica.mendExtents()
     }
 
     /// Damage here stops each exchange, and so does a table with another key; the file and its
