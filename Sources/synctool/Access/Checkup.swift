@@ -72,8 +72,8 @@ struct Checkup {
         if report.isComparedWhenMerging, try mendExtents(absolute) {
             result.findings.append(
                 Finding(
-                    problem: "what was written for other replicas was changed by another program",
-                    hint: "It was computed again. They may lack changes that were sent meanwhile; "
+                    problem: "syncd_extent did not name everything that was written",
+                    hint: "It does now. Other replicas may lack changes that were sent meanwhile; "
                         + "after an exchange with each of them 'synctool status "
                         + "\(Shell.quoted(path))' names those that differ"))
         }
