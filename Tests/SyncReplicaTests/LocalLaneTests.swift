@@ -46,6 +46,7 @@ struct LocalLaneTests {
             "UPDATE album SET artist = 2, code = 'b' WHERE id = 1",
             "UPDATE album SET artist = NULL; UPDATE album SET artist = 1 WHERE id = 2",
             "UPDATE tag SET note = X'FF' WHERE word = 'red'",
+            "UPDATE tag SET note = zeroblob(20000) WHERE word = 'red'|UPDATE tag SET note = X'01'",
             "UPDATE tagged SET weight = 2",
             "UPDATE range SET low = 3, high = 4",
             "INSERT INTO artist VALUES (3, CAST(X'61FF62' AS TEXT), 7); UPDATE artist SET born = 8",

@@ -58,14 +58,16 @@ final class LocalLane {
 
     /// How many rows are read at once: what is written of them is in memory.
     private static let rowsMax = 500
+    /// Bytes of a record that is held with others.
+    private static let heldMax = 16 << 10
 
     /// What is stored of the object of a row.
     private struct Found {
         let id: Int64
         let uid: ObjectUID
         let isPlain: Bool
-        /// In ``foundRecords``.
-        let record: Range<Int>
+        /// In ``foundRecords``; nil: it is large, and is read when it is needed.
+        let record: Range<Int>?
     }
 
     /// What is unresolved, and what depends on it.
@@ -239,14 +241,16 @@ final class LocalLane {
             guard Int(statement.integer(4)) > found.count else { return }
             guard !statement.isNull(0) else { return found.append(nil) }
             let start = foundRecords.count
-            statement.withBlob(3) { bytes in
+            let isHeld = statement.withBlob(3) { bytes in
+                guard bytes.count <= Self.heldMax else { return false }
                 bytes.withMemoryRebound(to: UInt8.self) { foundRecords.append(contentsOf: $0) }
+                return true
             }
             found.append(
                 Found(
                     id: statement.integer(0), uid: try uid(statement),
                     isPlain: statement.integer(2) == StoredObject.State.plain.rawValue,
-                    record: start..<foundRecords.count))
+                    record: isHeld ? start..<foundRecords.count : nil))
         }
     }
 
@@ -268,7 +272,11 @@ final class LocalLane {
         }
         uids[row] = uid
         stored.removeAll(keepingCapacity: true)
-        stored.append(contentsOf: foundRecords[object.record])
+        if let record = object.record {
+            stored.append(contentsOf: foundRecords[record])
+        } else {
+            try readRecord(of: id)
+        }
         let isRecord = stored.withUnsafeBytes {
             parsed.read($0, widths: widths[entity.position])
         }
@@ -282,6 +290,17 @@ final class LocalLane {
             if writes.isLater(row) { ended[writes.key(of: row)] = uid }
         } else {
             try update(row, entity, key, present, id: id, uid: uid)
+        }
+    }
+
+    private func readRecord(of id: Int64) throws {
+        let select = try storage.statements.statement(
+            "SELECT record FROM syncd_object WHERE id = ?1")
+        select.bind(id, at: 1)
+        defer { select.reset() }
+        guard try select.step() else { throw LocalLaneReason.incomplete }
+        select.withBlob(0) { bytes in
+            bytes.withMemoryRebound(to: UInt8.self) { stored.append(contentsOf: $0) }
         }
     }
 
