@@ -2,7 +2,7 @@ import Foundation
 import SyncTesting
 import Testing
 
-/// Pushes of so many rows that they are several batches, and do not wait in memory.
+/// Pushes of more rows than one batch has, and do not wait in memory.
 @Suite("Large pushes", .timeLimit(.minutes(10)))
 struct LargePushTests {
     private static let sum = "SELECT count(*), sum(id), sum(b), sum(length(a)) FROM item"

@@ -5,7 +5,7 @@ import Testing
 @testable import SyncMerge
 @testable import SyncReplica
 
-/// AUTOINCREMENT: a number is not used again, whoever deleted the row that had it.
+/// AUTOINCREMENT: a number is not used again, no matter who deleted the row that had it.
 @Suite("Merging: AUTOINCREMENT")
 struct AutoincrementTests {
     private let folder: TemporaryFolder

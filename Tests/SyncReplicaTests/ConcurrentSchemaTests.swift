@@ -120,7 +120,7 @@ struct ConcurrentSchemaTests {
     ]
 
     @Test(
-        "each keeps what it changed, and all have both, whoever was first",
+        "each keeps what it changed, and all have both, no matter who was first",
         arguments: pairs, [[0, 2, 1], [1, 2, 0]])
     func keepsBoth(_ pair: Pair, order: [Int]) throws {
         let stores = try three()

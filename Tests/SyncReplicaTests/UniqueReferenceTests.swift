@@ -249,7 +249,7 @@ struct UniqueReferenceTests {
         #expect(try a.replica.sums == b.replica.sums)
     }
 
-    @Test("a row that came after its number was stated is referred to, whoever replaced the number")
+    @Test("a row that came after its number was stated is referred to by all")
     func rowCameLater() throws {
         for isEdited in [false, true] {
             let folder = try TemporaryFolder()

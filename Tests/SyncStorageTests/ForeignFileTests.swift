@@ -33,7 +33,7 @@ import Testing
         #expect(throws: DatabaseError.self) {
             try queue.read { try $0.execute(sql: Self.endless) }
         }
-        // A trigger begins anew with each row: that is no new statement.
+        // A trigger begins again with each row: that is no new statement.
         #expect(throws: DatabaseError.self) {
             try queue.writeWithoutTransaction { database in
                 try database.execute(

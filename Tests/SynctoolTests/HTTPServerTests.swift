@@ -6,7 +6,7 @@ import Testing
 
 /// The server of `synctool ui`.
 @Suite(.timeLimit(.minutes(5))) struct HTTPServerTests {
-    /// Connections beyond the limit are closed, and the server goes on: whoever has an account on
+    /// Connections beyond the limit are closed, and the server goes on: each user of
     /// this machine can connect.
     @Test func moreConnectionsThanItServesDoNotEndIt() async throws {
         let server = try await HTTPServer(port: 0, headers: [:])

@@ -34,10 +34,9 @@ package final class HistoryWriter {
     /// - Throws: the error of SQLite.
     /// - Complexity: O(changes)
     package func write(_ transactions: some Sequence<NetTransaction>) throws {
-        insertChanges.removeRows()
-        for transaction in transactions { try add(transaction.changes) }
-        try insertChanges.run()
-        try write(headers: transactions)
+        try write(transactions) { rows in
+            for transaction in transactions { try rows.add(transaction.changes) }
+        }
     }
 
     /// Writes headers: from now on the transactions, with their changes, are part of history.

@@ -53,8 +53,7 @@ extension FastLane {
 
     /// As ``ValueSpans/isState(at:)``.
     func isState(_ field: FieldPlace) -> Bool {
-        tag(field) == .blob
-            && facts.versions[field.group].values[field.column].isState(at: field.row)
+        facts.versions[field.group].values[field.column].isState(at: field.row)
     }
 
     /// Calls `body` with the bytes of text or of a blob.

@@ -53,7 +53,7 @@ extension FastLane {
             }
             guard try store(arrival, record.bytes, at: position) else { return false }
         }
-        return try lane.objects.store()
+        return try lane.writing.store()
     }
 
     private func store(
@@ -61,11 +61,11 @@ extension FastLane {
     ) throws -> Bool {
         try storage.marks.remove(from: CollectionOfOne(arrival.uid))
         guard arrival.isNew else {
-            try lane.objects.replace(arrival.id, place: position, record: record)
+            try lane.writing.replace(arrival.id, place: position, record: record)
             return true
         }
         let hasNumber = arrival.key.isEmpty
-        return try lane.objects.insert(
+        return try lane.writing.insert(
             arrival.uid, shape: storage.shapes.number(of: arrival.entity),
             key: hasNumber
                 ? .integer(arrival.number)

@@ -6,7 +6,7 @@ import SyncValues
 /// What is nowhere else, or in other replicas alone, once a store forgets merging.
 public struct SyncLosses: Sendable, Hashable {
     /// Transactions that were written here and sent to no remote: the rows stay, other replicas do
-    /// not get them. At least so many.
+    /// not get them. At least this number.
     public var unsent = 0
     /// Objects that are alive and kept out of the tables: their values are in the records alone.
     public var hiddenRows = 0

@@ -13,7 +13,7 @@ final class LaneStorage {
     let find: RowStatement
     /// Reads where an object's row is: shape, key, state.
     let findTarget: Statement
-    let objects: ObjectWriting
+    let writing: ObjectWriting
     /// Whether text is stored as it is bound: else what is not well-formed is converted.
     let keepsText: Bool
     private let statements: StatementCache
@@ -62,7 +62,7 @@ final class LaneStorage {
         }
         findTarget = try Statement(
             "SELECT shape, key, state FROM syncd_object WHERE uid = ?1", on: connection)
-        objects = try ObjectWriting(on: connection)
+        writing = try ObjectWriting(on: connection)
     }
 
     /// Inserts rows of an entity; fails where another row is in its way, whatever the table
@@ -108,7 +108,7 @@ final class LaneStorage {
 
     /// Forgets the rows that were to be written.
     func removeRows() {
-        objects.removeRows()
+        writing.removeRows()
         for statement in inserts { statement?.removeRows() }
         for known in access.values { known.write.removeRows() }
     }

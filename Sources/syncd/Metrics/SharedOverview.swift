@@ -1,7 +1,7 @@
 import SyncClient
 
 /// The overview of all stores, for those who are not told of single ones or of all: computed by one
-/// at a time, and not more often than once a second, whoever asks how often.
+/// at a time, and not more often than once a second, no matter who asks how often.
 actor SharedOverview {
     private static let ageMax = Duration.seconds(1)
 

@@ -60,6 +60,7 @@ struct Checkup {
             let replica = try StoreReplica(absolute)
             defer { try? replica.close() }
             count += try replica.recordMissed()
+            if try replica.mendExtents() { result.findings.append(Self.mendedExtents(of: path)) }
             for table in try replica.mendSums() {
                 result.findings.append(
                     Finding(
@@ -68,14 +69,6 @@ struct Checkup {
                         hint: "Its sums were computed again, and the next exchange compares them: "
                             + "synctool sync \(Shell.quoted(path))"))
             }
-        }
-        if report.isComparedWhenMerging, try mendExtents(absolute) {
-            result.findings.append(
-                Finding(
-                    problem: "syncd_extent did not name everything that was written",
-                    hint: "It does now. Other replicas may lack changes that were sent meanwhile; "
-                        + "after an exchange with each of them 'synctool status "
-                        + "\(Shell.quoted(path))' names those that differ"))
         }
         if !report.uncompared.isEmpty {
             // The rows are recorded now, for later comparisons.
@@ -273,10 +266,12 @@ struct Checkup {
         }
     }
 
-    private func mendExtents(_ path: String) throws -> Bool {
-        let replica = try StoreReplica(path)
-        defer { try? replica.close() }
-        return try replica.mendExtents()
+    private static func mendedExtents(of path: String) -> Finding {
+        Finding(
+            problem: "syncd_extent did not name everything that was written",
+            hint: "It does now. Other replicas may lack changes that were sent meanwhile; after an "
+                + "exchange with each of them 'synctool status \(Shell.quoted(path))' names "
+                + "those that differ")
     }
 
     /// Damage here stops each exchange, and so does a table with another key; the file and its

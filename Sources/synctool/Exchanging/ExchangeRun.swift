@@ -7,7 +7,7 @@ struct ExchangeRun {
     /// How often the acknowledgements at the remote are read while waiting.
     private static let waitInterval: Duration = .milliseconds(200)
     /// How long an exchange is tried again while others hold the database. An exchange goes on
-    /// where the one before ended, whoever made it.
+    /// where the one before ended, no matter who made it.
     private static let busyMax: Duration = .seconds(30)
 
     let path: String

@@ -89,7 +89,7 @@ struct SignedBatchTests {
     }
 
     @Test(
-        "sealing keeps the signature: whoever carries the batch can verify it, and so can whoever opens it"
+        "sealing keeps the signature: everyone who carries the batch can verify it, and who opens it"
     )
     func sealed() throws {
         let bytes = try encoded()
