@@ -50,7 +50,9 @@ extension MergeEntity {
         package let target: Int
         /// What the deletion of the target means.
         package let onDelete: Action
-        /// Whether a UNIQUE compares a column by another collation than the target's key does.
+        /// Whether only the own spelling of a key is a reference to it: where a UNIQUE compares a
+        /// column by another collation than the key does, and on the way from there to the key that
+        /// spells it.
         package fileprivate(set) var isExact = false
 
         /// Describes a foreign key.
@@ -78,22 +80,51 @@ extension MergeEntity {
 }
 
 extension MergeEntity {
-    /// The references, with what depends on the entities that they name.
-    func resolvedReferences(in entities: [MergeEntity]) -> [Reference] {
-        let claimed = Set(claims.flatMap(\.columns))
-        return references.map { reference in
-            let target = entities[reference.target]
-            var reference = reference
-            reference.isExact = zip(reference.columns, target.key).contains { column, key in
-                claimed.contains(column)
-                    && columns[column].collation != target.columns[key].collation
+    /// The entities, with the references that name a key in its own spelling alone.
+    ///
+    /// Where the key of such a reference is itself a reference to a key with spellings, that one is
+    /// exact, too: how a row spells another reference is no fact, so that a view would spell the
+    /// key otherwise than the row that it refers to.
+    /// - Complexity: O(references), for each key on the longest way of references between keys
+    static func withExactReferences(_ entities: [MergeEntity]) -> [MergeEntity] {
+        var entities = entities
+        for (position, entity) in entities.enumerated() {
+            let claimed = Set(entity.claims.flatMap(\.columns))
+            for (place, reference) in entity.references.enumerated() {
+                let target = entities[reference.target]
+                entities[position].references[place].isExact =
+                    zip(reference.columns, target.key).contains { column, key in
+                        claimed.contains(column)
+                            && entity.columns[column].collation != target.columns[key].collation
+                    }
             }
-            return reference
         }
+        var work = entities.indices.filter { entities[$0].references.contains(where: \.isExact) }
+        while let position = work.popLast() {
+            for reference in entities[position].references where reference.isExact {
+                let target = reference.target
+                let spelled = entities[target].key.filter {
+                    entities[target].columns[$0].collation != .binary
+                }
+                for place in entities[target].references.indices
+                where !entities[target].references[place].isExact
+                    && entities[target].references[place].columns.contains(where: spelled.contains)
+                {
+                    entities[target].references[place].isExact = true
+                    work.append(target)
+                }
+            }
+        }
+        return entities
     }
 }
 
 extension MergeEntity {
+    /// Whether a column refers to a key in its own spelling alone.
+    package func isExact(_ column: Int) -> Bool {
+        references.contains { $0.isExact && $0.columns.contains(column) }
+    }
+
     /// The columns of references that a claim depends on and that hold the number of a row, also as
     /// a part of the key of another one.
     func claimedNumberColumns(in entities: [MergeEntity]) -> [Int] {

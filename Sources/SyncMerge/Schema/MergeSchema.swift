@@ -16,9 +16,9 @@ package struct MergeSchema: Sendable {
             }
         }
         sharesNumbers = entities.contains(where: \.sharesNumbers)
+        let entities = MergeEntity.withExactReferences(entities)
         self.entities = entities.map { entity in
             var entity = entity
-            entity.references = entity.resolvedReferences(in: entities)
             entity.spelledReferences = entity.checkedReferences(in: entities)
             entity.numberColumns = entity.claimedNumberColumns(in: entities)
             return entity

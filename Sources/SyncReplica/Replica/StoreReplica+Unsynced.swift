@@ -17,6 +17,9 @@ public struct UnsyncedRows: Sendable, Hashable {
         case unrecorded(UnrecordedTable)
         /// What other replicas write to the table cannot be merged here.
         case unwritable(UnwritableTable)
+        /// A foreign key calls what they hold the key of a row, in another spelling, and a UNIQUE
+        /// of their table calls it another value: it is merged as text, and no reference.
+        case respelled(column: String, parent: String)
     }
 
     /// The table's name.
@@ -33,7 +36,8 @@ extension StoreReplica {
     /// decide.
     /// - Throws: ``SyncError``: `busy`, and SQLite errors.
     /// - Complexity: O(rows of the tables that are not merged and refer to merged ones); O(rows)
-    ///   for a tracked table with a key of several columns that may be NULL.
+    ///   for a tracked table with a key of several columns that may be NULL, or with a reference
+    ///   in a UNIQUE that compares otherwise than the key does.
     public func unsyncedRows() throws -> [UnsyncedRows] {
         try unsentRows()
             + UnwritableTable.all(path).map {
@@ -56,7 +60,7 @@ extension StoreReplica {
                     + UnrecordedTable.all(in: session.database).map {
                         UnsyncedRows(table: $0.name, count: nil, reason: .unrecorded($0))
                     }
-            }
+            } + (session.read(RespelledRows.all) ?? [])
         }
     }
 

@@ -9,7 +9,8 @@ import SyncValues
 /// - Two shown rows of one entity have two numbers.
 /// - The number of a hidden object stays reserved until another row takes it.
 /// - A reference to a key that may be spelled in several ways keeps the spelling of its row, as it
-///   does in SQLite when the key changes its spelling; unless a CHECK refuses that.
+///   does in SQLite when the key changes its spelling; unless a CHECK refuses that, or a UNIQUE
+///   tells spellings apart: then the row is spelled as the key is.
 struct TableImage {
     /// The rows by key.
     private(set) var rows: [RowKey: [Value]] = [:]
@@ -85,9 +86,12 @@ struct TableImage {
                 if let spelled = spelled(field) {
                     let value = stored(spelled, row.entity, column)
                     isConverted = isConverted || value != spelled
-                    let isReference = field.target != nil
                     values.append(
-                        isReference ? kept(storedRow(name)?[column], for: field, value) : value)
+                        field.target == nil
+                            ? value
+                            : kept(
+                                storedRow(name)?[column], for: field, in: column, of: entity, value)
+                    )
                     continue
                 }
                 let old = storedRow(name)
@@ -150,10 +154,9 @@ struct TableImage {
         return SyncError(
             .refused,
             "two rows of \(title) have the key of \(path): one refers to a row that was not there "
-                + "when it was written, with foreign_keys off, or spells the key of that row in "
-                + "another way",
-            hint: "On the replica where \(path) refers to nothing, or has two spellings, delete it "
-                + "or give it another key; then run there, and here: synctool sync DB")
+                + "when it was written, with foreign_keys off",
+            hint: "On the replica where \(path) refers to nothing, delete it or give it another "
+                + "key; then run there, and here: synctool sync DB")
     }
 
     /// Fails rather than writing NULL in place of a reference that cannot be spelled.
@@ -212,27 +215,35 @@ struct TableImage {
     }
 
     /// What a row holds in place of `value`, where that is another spelling of the same key.
-    private func kept(_ old: @autoclosure () -> Value?, for field: Field, _ value: Value) -> Value {
-        guard let key = spelledColumn(field), let old = old(), old != value,
-            key.collation.folded(old) == key.collation.folded(value)
+    private func kept(
+        _ old: @autoclosure () -> Value?, for field: Field, in column: Int, of entity: MergeEntity,
+        _ value: Value
+    ) -> Value {
+        guard let key = spelledColumn(field, in: column, of: entity), let old = old(),
+            old != value, key.collation.folded(old) == key.collation.folded(value)
         else { return value }
         return old
     }
 
-    /// The column whose value a reference holds; nil for a plain value.
-    private func spelledColumn(_ field: Field) -> MergeEntity.Column? {
-        var field = field
-        var column: MergeEntity.Column?
+    /// The column whose value a reference holds; nil for a plain value, and where a UNIQUE on the
+    /// way to it tells spellings apart.
+    private func spelledColumn(
+        _ field: Field, in column: Int, of entity: MergeEntity
+    ) -> MergeEntity.Column? {
+        var (field, column, entity) = (field, column, entity)
+        var spelled: MergeEntity.Column?
         for _ in 0...schema.entities.count {
             guard case .reference(let uid, let part) = field, let row = view.rows[uid] else {
                 break
             }
-            let entity = schema.entities[row.entity]
+            if entity.isExact(column) { return nil }
+            entity = schema.entities[row.entity]
             guard !entity.isPrivate, entity.key.indices.contains(part) else { return nil }
-            column = entity.columns[entity.key[part]]
-            field = row.fields[entity.key[part]]
+            column = entity.key[part]
+            spelled = entity.columns[column]
+            field = row.fields[column]
         }
-        return column
+        return spelled
     }
 
     /// The object that the view would have to show for a column to be spelled.

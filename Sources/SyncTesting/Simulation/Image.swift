@@ -31,8 +31,8 @@ struct Image {
             guard let row = view.rows[name] else { continue }
             let entity = schema.entities[row.entity]
             var values = row.fields.map(value)
-            // A reference keeps the spelling of its row.
-            for reference in entity.references {
+            // A reference keeps the spelling of its row, but where UNIQUE tells spellings apart.
+            for reference in entity.references where !reference.isExact {
                 let target = schema.entities[reference.target]
                 for (column, key) in zip(reference.columns, target.key)
                 where row.fields[column].target != nil {

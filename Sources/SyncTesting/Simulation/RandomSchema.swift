@@ -262,14 +262,17 @@ struct RandomSchema {
     }
 
     /// Adds one column per key column of the target.
-    private func addReferenceColumns(
+    private mutating func addReferenceColumns(
         to draft: inout EntityDraft, prefix: String, target: Int, isRequired: Bool
     ) -> [Int] {
         let target = target < drafts.count ? drafts[target] : draft
         return target.keyTypes.enumerated().map { part, key in
             let column = draft.add(
                 "\(prefix)\(part)", role: .reference, type: key.type, isRequired: isRequired)
-            if key.collation != .binary { draft.collations[column] = key.collation }
+            // Most users do not say COLLATE again: UNIQUE tells apart there what the key does not.
+            if key.collation != .binary, !spelling.chance(0.4) {
+                draft.collations[column] = key.collation
+            }
             return column
         }
     }

@@ -272,8 +272,13 @@ struct RandomWriter {
                 !description.columns[$0].isRequired && !description.key.contains($0)
             }
             guard !keys.isEmpty, !(mayBeNull && random.chance(0.25)) else { continue }
-            for (column, value) in zip(reference.columns, random.pick(keys).values) {
-                row[column] = schema.spelled(value, column: column, of: entity)
+            let target = random.pick(keys).values
+            let isRespelled = reference.isExact && random.chance(0.2)
+            for (part, column) in reference.columns.enumerated() {
+                row[column] = schema.spelled(target[part], column: column, of: entity)
+                guard isRespelled, case .text(let text) = row[column] else { continue }
+                let key = schema.merge.entities[reference.target].key[part]
+                row[column] = spelled(text, column: key, of: reference.target)
             }
         }
         if let key {

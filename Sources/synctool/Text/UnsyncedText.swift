@@ -28,6 +28,12 @@ struct UnsyncedText {
                     + "\(Printable.text(parent)) that are not there; list them: sqlite3 "
                     + "\(Shell.quoted(path)) "
                     + Shell.quoted("PRAGMA foreign_key_check(\(quoted(rows.table)))")
+            case .respelled(let column, let parent):
+                let verb = rows.count == 1 ? "spells" : "spell"
+                return "  \(count) of \(table) \(verb) \(Printable.text(column)) otherwise than "
+                    + "\(Printable.text(parent)) does: for other replicas that is text, not a "
+                    + "reference, because a UNIQUE or PRIMARY KEY of \(table) tells the two apart; "
+                    + "spell it alike, or declare the column with the COLLATE of the key"
             }
         }
     }
@@ -40,12 +46,14 @@ struct UnsyncedText {
     var json: JSONValue {
         .array(
             rows.map { rows in
-                var parent: String?
+                var (parent, spelled): (String?, String?)
                 if case .dangling(let name) = rows.reason { parent = name }
+                if case .respelled(let column, _) = rows.reason { spelled = column }
                 return .object([
                     "table": .string(rows.table),
                     "rows": rows.count.map { .integer(Int64($0)) } ?? .null,
                     "missingFrom": .text(parent),
+                    "respelled": .text(spelled),
                 ])
             })
     }
