@@ -29,7 +29,7 @@ DOCS ?= SyncCore SyncReplica SyncClient SyncObjects Varlink SyncTesting SyncRemo
 
 export OUT ?= out/program
 
-.PHONY: setup setup-tests build uninstall deb deb-setup deb-test test demo bench bench-history fuzz faults-disk kill hostility soak week neighbour replay \
+.PHONY: setup setup-tests build uninstall deb deb-setup deb-test test demo bench bench-history count fuzz faults-disk kill hostility soak week neighbour replay \
 	million sim breaks stress lint measure docs peers clean install
 
 # Debian packages and the Python environment of the tests; quick when all is there.
@@ -77,6 +77,13 @@ bench: setup
 	@for program in Benchmarks/Sources/*Benchmark; do \
 		$(SWIFT) run -c release --skip-build --package-path Benchmarks $$(basename $$program); \
 	done
+
+# What merging allocates and retains for each row: 1 where that is more than its limits.
+count: setup
+	$(SWIFT) build -c release --package-path Benchmarks --product CCounts
+	$(SWIFT) build -c release --package-path Benchmarks --product MergeBenchmark
+	LD_PRELOAD=$(CURDIR)/Benchmarks/.build/release/libCCounts.so \
+		Benchmarks/.build/release/MergeBenchmark 20000
 
 # A history of COUNT transactions: what questions and a purge of half of it cost.
 bench-history: setup

@@ -5,6 +5,10 @@ import PackageDescription
 // syncd never build it.
 let package = Package(
     name: "syncd-benchmarks",
+    products: [
+        // Loaded before the program whose counts are wanted.
+        .library(name: "CCounts", type: .dynamic, targets: ["CCounts"])
+    ],
     dependencies: [
         .package(name: "syncd", path: ".."),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -25,6 +29,7 @@ let package = Package(
         .executableTarget(
             name: "HistoryBenchmark",
             dependencies: ["PlainWriter", .product(name: "SyncCore", package: "syncd")]),
+        .target(name: "CCounts"),
         .executableTarget(
             name: "MergeBenchmark",
             dependencies: ["CWriter", .product(name: "SyncReplica", package: "syncd")]),

@@ -10,6 +10,8 @@ struct Measure {
     let wall: Double
     /// How much the resident memory of the process rose above what it was before, in bytes.
     let memoryBytes: Int
+    /// What Swift allocated and retained; nil where it is not counted.
+    let counts: SwiftCounts?
 
     /// Runs a step.
     static func of(_ body: () throws -> Void) rethrows -> Measure {
@@ -17,12 +19,15 @@ struct Measure {
         malloc_trim(0)
         resetPeak()
         let before = residentBytes("VmRSS:")
+        let counted = SwiftCounts.now
         let start = (processor: processorSeconds, wall: ContinuousClock.now)
         try body()
+        let (wall, processor) = (ContinuousClock.now - start.wall, processorSeconds)
+        let counts = SwiftCounts.now
         return Measure(
-            processor: processorSeconds - start.processor,
-            wall: (ContinuousClock.now - start.wall) / .seconds(1),
-            memoryBytes: max(0, residentBytes("VmHWM:") - before))
+            processor: processor - start.processor, wall: wall / .seconds(1),
+            memoryBytes: max(0, residentBytes("VmHWM:") - before),
+            counts: counts.flatMap { now in counted.map { now - $0 } })
     }
 
     private static var processorSeconds: Double {

@@ -104,7 +104,7 @@ extension NetChange {
         ObjectKey(try StoredKey.key(from: value, columnCount: entity.keyCount))
     }
 
-    private enum CauseTag: UInt8 {
+    fileprivate enum CauseTag: UInt8 {
         case direct, replace, cascade, renumbered, merge
     }
 
@@ -152,17 +152,6 @@ extension NetChange {
         }
     }
 
-    private mutating func readTimes(from reader: inout ByteReader) throws {
-        let count = try reader.varint()
-        // One for each column, and the insert.
-        guard count <= 32_768 else { throw SyncError(.badData, "too many times of writes") }
-        written = try (0..<count).map { place in
-            let age = Int64(clamping: try reader.varint())
-            let columns = count > 1 ? try reader.mask() : kind == .update ? mask : ColumnMask()
-            return WriteTime(columns: columns, ageMilliseconds: age)
-        }
-    }
-
     /// ``packedData`` of an insert that a merge made.
     package static let mergedInsert = [CauseTag.merge.rawValue]
 
@@ -180,41 +169,44 @@ extension NetChange {
         writer.append(values: old)
     }
 
-    private mutating func readUpdates(from reader: inout ByteReader) throws {
-        mask = try reader.mask()
-        old = try reader.values(allowEmpty: true)
-    }
-
     /// Reads a row of `syncd_change` back.
     /// - Throws: `badData`.
     package init(
         seq: Int64, entity: TrackedEntity, kind: Change.Kind, key: Value, data: [UInt8]?
     ) throws {
-        self.init(
-            seq: seq, entity: entity, key: try Self.key(stored: key, entity), kind: kind)
-        guard let data else { return }
-        var reader = ByteReader(data)
-        switch CauseTag(rawValue: try reader.byte()) {
-        case .direct: break
-        case .replace: cause = .replace
-        case .merge: cause = .merge
-        case .cascade:
-            let parent = Int64(truncatingIfNeeded: try reader.varint())
-            cause = .cascade(entity: parent, key: ObjectKey(try reader.values()))
-        case .renumbered: cause = .renumbered(ObjectKey(try reader.values()))
-        case nil: throw SyncError(.badData, "unknown cause in history")
+        // Read first: a change that is filled part by part is copied for each.
+        let key = try Self.key(stored: key, entity)
+        var cause = Cause.direct
+        var (mask, old) = (ColumnMask(), [Value]())
+        var kept: [Value] = []
+        var last = seq
+        var written: [WriteTime] = []
+        if let data {
+            var reader = ByteReader(data)
+            cause = try reader.cause()
+            switch kind {
+            case .insert: break
+            case .update: (mask, old) = try reader.updates()
+            case .delete: kept = try reader.values(allowEmpty: true)
+            }
+            if !reader.isAtEnd {
+                let distance = Int64(truncatingIfNeeded: try reader.varint())
+                let (sum, overflows) = seq.addingReportingOverflow(distance)
+                if distance >= 0, !overflows { last = sum }
+            }
+            if kind == .delete, !reader.isAtEnd { (mask, old) = try reader.updates() }
+            if !reader.isAtEnd { written = try reader.times(kind == .update ? mask : ColumnMask()) }
         }
-        switch kind {
-        case .insert: break
-        case .update: try readUpdates(from: &reader)
-        case .delete: kept = try reader.values(allowEmpty: true)
-        }
-        guard !reader.isAtEnd else { return }
-        let distance = Int64(truncatingIfNeeded: try reader.varint())
-        let (sum, overflows) = seq.addingReportingOverflow(distance)
-        if distance >= 0, !overflows { last = sum }
-        if kind == .delete, !reader.isAtEnd { try readUpdates(from: &reader) }
-        if !reader.isAtEnd { try readTimes(from: &reader) }
+        self.seq = seq
+        self.last = last
+        self.entity = entity
+        self.key = key
+        self.kind = kind
+        self.mask = mask
+        self.kept = kept
+        self.old = old
+        self.cause = cause
+        self.written = written
     }
 }
 
@@ -231,6 +223,36 @@ extension ByteWriter {
 }
 
 extension ByteReader {
+    fileprivate mutating func cause() throws -> NetChange.Cause {
+        switch NetChange.CauseTag(rawValue: try byte()) {
+        case .direct: return .direct
+        case .replace: return .replace
+        case .merge: return .merge
+        case .cascade:
+            let parent = Int64(truncatingIfNeeded: try varint())
+            return .cascade(entity: parent, key: ObjectKey(try values()))
+        case .renumbered: return .renumbered(ObjectKey(try values()))
+        case nil: throw SyncError(.badData, "unknown cause in history")
+        }
+    }
+
+    /// The changed columns and their old values.
+    fileprivate mutating func updates() throws -> (mask: ColumnMask, old: [Value]) {
+        (try mask(), try values(allowEmpty: true))
+    }
+
+    /// When a change was written.
+    /// - Parameter columns: of an only time.
+    fileprivate mutating func times(_ columns: ColumnMask) throws -> [WriteTime] {
+        let count = try varint()
+        // One for each column, and the insert.
+        guard count <= 32_768 else { throw SyncError(.badData, "too many times of writes") }
+        return try (0..<count).map { _ in
+            let age = Int64(clamping: try varint())
+            return WriteTime(columns: count > 1 ? try mask() : columns, ageMilliseconds: age)
+        }
+    }
+
     fileprivate mutating func mask() throws -> ColumnMask {
         let count = try varint()
         guard count <= 64 else { throw SyncError(.badData, "too many mask words") }

@@ -11,6 +11,8 @@ package struct RowKey: Sendable, Hashable {
     package let values: [Value]
     /// One form for all spellings; nil: ``values`` have it.
     private let folded: [Value]?
+    /// The key of one column that is a whole number, which most are: compared without its array.
+    private let number: Int64?
 
     /// Makes a key whose values have one spelling: a private number, or text that only bytes
     /// compare.
@@ -18,22 +20,30 @@ package struct RowKey: Sendable, Hashable {
         self.entity = entity
         self.values = values
         folded = nil
+        number = Self.number(values)
     }
 
     fileprivate init(entity: Int, _ values: [Value], folded: [Value]?) {
         self.entity = entity
         self.values = values
         self.folded = folded
+        number = Self.number(folded ?? values)
+    }
+
+    private static func number(_ form: [Value]) -> Int64? {
+        guard form.count == 1, case .integer(let number) = form[0] else { return nil }
+        return number
     }
 
     package static func == (left: RowKey, right: RowKey) -> Bool {
-        left.entity == right.entity
-            && (left.folded ?? left.values) == (right.folded ?? right.values)
+        guard left.entity == right.entity, left.number == right.number else { return false }
+        return left.number != nil
+            || (left.folded ?? left.values) == (right.folded ?? right.values)
     }
 
     package func hash(into hasher: inout Hasher) {
         hasher.combine(entity)
-        hasher.combine(folded ?? values)
+        if let number { hasher.combine(number) } else { hasher.combine(folded ?? values) }
     }
 }
 

@@ -145,18 +145,22 @@ struct CommitConsolidation {
     /// key is not in use afterwards, and the new one was not in use before: a rotation of keys is a
     /// change of values.
     private mutating func finish(isPresent: (RowKey) -> Bool, exists: (RowKey) -> Bool) {
-        var taken: Set<RowKey> = []
-        for (key, origin) in origins.sorted(by: { $0.key.precedes($1.key) }) {
+        var moved: [(key: RowKey, old: RowKey)] = []
+        for (key, origin) in origins {
             switch origin {
             case .new(let birth):
                 births[key] = birth
                 if isPresent(key), ended.contains(key) { recreated.insert(key) }
             case .former(let old):
-                guard old != key, isPresent(old), !isPresent(key), !exists(old), exists(key),
-                    taken.insert(old).inserted
-                else { continue }
-                rekeyed[key] = old
+                if old != key, isPresent(old), !isPresent(key), !exists(old), exists(key) {
+                    moved.append((key, old))
+                }
             }
+        }
+        var taken: Set<RowKey> = []
+        for (key, old) in moved.sorted(by: { $0.key.precedes($1.key) })
+        where taken.insert(old).inserted {
+            rekeyed[key] = old
         }
     }
 }

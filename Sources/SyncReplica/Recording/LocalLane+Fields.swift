@@ -53,15 +53,16 @@ extension LocalLane {
     func changedCells(of row: Int, _ entity: StatedEntity) throws -> PositionSet {
         var changed = PositionSet()
         var start = 0
+        let (blending, keys) = (entity.blendingCells, entity.keyCells)
         for cell in entity.cells.indices {
             defer { start = shown.ends[cell] }
-            if entity.blendingCells.contains(cell) {
+            if blending.contains(cell) {
                 if writes.isWritten(cell, row: row) { throw LocalLaneReason.policy }
                 continue
             }
             let range = start..<shown.ends[cell]
             if try shown.isEqual(range, to: parsed.cells[cell], of: stored) { continue }
-            guard !entity.keyCells.contains(cell) else { throw LocalLaneReason.key }
+            guard !keys.contains(cell) else { throw LocalLaneReason.key }
             // A state of a former policy is shown otherwise than it is stored, and so is a
             // reference in a column that refers to nothing here.
             guard !parsed.hasStates, !isUndeclared(cell, entity) else {

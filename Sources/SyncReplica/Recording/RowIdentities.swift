@@ -22,12 +22,18 @@ final class RowIdentities {
 
     private let storage: ReplicaStorage
     private let numbered: (RowKey) throws -> ObjectUID
+    /// By entity: whether its rows have numbers that do not identify.
+    private let isNumbered: [Bool]
+    /// By entity: reads the key of the row of a key.
+    private let selects: [(sql: String, count: Int)]
     private var cache: [RowKey: Target?] = [:]
 
     /// - Parameter numbered: the identity of a row whose key is a number that does not identify.
     init(_ storage: ReplicaStorage, numbered: @escaping (RowKey) throws -> ObjectUID) {
         self.storage = storage
         self.numbered = numbered
+        isNumbered = storage.schema.merge.entities.map(\.isPrivate)
+        selects = storage.schema.tables.map { ($0.selectKey, $0.key.count) }
     }
 
     private var schema: MergeSchema { storage.schema.merge }
@@ -55,7 +61,7 @@ final class RowIdentities {
         for reference in described.references {
             let values = reference.columns.map { row[$0] }
             guard let target = try target(of: reference, values, depth: 0) else { continue }
-            let isPrivate = schema.entities[reference.target].isPrivate
+            let isPrivate = isNumbered[reference.target]
             for (part, column) in reference.columns.enumerated() {
                 fields[column] = .reference(target.uid, part: part)
                 visible[column] = isPrivate ? fields[column] : .value(target.key[part])
@@ -76,7 +82,7 @@ final class RowIdentities {
     // MARK: Keys
 
     private func uid(of key: RowKey, depth: Int) throws -> ObjectUID {
-        if schema.entities[key.entity].isPrivate { return try numbered(key) }
+        if isNumbered[key.entity] { return try numbered(key) }
         let entity = schema.entities[key.entity]
         guard depth < Self.depthMax else { throw StatementObstacle.keysOfKeys }
         var fields = key.values.map(Field.value)
@@ -116,12 +122,12 @@ final class RowIdentities {
     /// The key as its row spells it. SQLite also finds rows by values that only the type of their
     /// column makes equal: facts do not call these equal.
     private func spelled(_ key: RowKey) throws -> RowKey? {
-        let table = storage.schema.tables[key.entity]
-        let select = try storage.statements.statement(table.selectKey)
+        let (sql, count) = selects[key.entity]
+        let select = try storage.statements.statement(sql)
         select.bind(key.values)
         defer { select.reset() }
         guard try select.step() else { return nil }
-        let values = table.key.indices.map { select.value(Int32($0)) }
+        let values = (0..<count).map { select.value(Int32($0)) }
         let spelled = schema.key(key.entity, values)
         return spelled == key ? spelled : nil
     }
