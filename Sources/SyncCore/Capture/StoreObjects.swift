@@ -81,8 +81,10 @@ struct StoreObjects {
             "the database has \(object.type == "index" ? "an" : "a") \(object.description) that "
                 + "syncd did not create; "
                 + "names that begin with syncd_ are reserved",
-            hint: "To leave it alone and remove all else run: synctool untrack DB; then rename or "
-                + "drop it, and record again: synctool track DB")
+            hint: "Rename or drop it, and try again: "
+                + (object.type == "table"
+                    ? "ALTER TABLE \(SQLName.quoted(object.name)) RENAME TO …"
+                    : "DROP \(object.type.uppercased()) \(SQLName.quoted(object.name))"))
     }
 
     /// The capture triggers on user tables, by the number in their name.

@@ -331,6 +331,20 @@ extension Store {
         }
     }
 
+    /// The error of an object of another program under a name that syncd needs: it stops each
+    /// exchange; nil where there is none.
+    ///
+    /// - Throws: ``SyncError``: `noSuchFile`, `notADatabase`, `corrupt`, `notAllowed`, `busy`.
+    package static func nameClash(_ path: String) throws -> SyncError? {
+        try explaining("check", at: path) {
+            let queue = try DatabaseOpener.open(path, for: .reading)
+            defer { try? queue.close() }
+            return try queue.read { database in
+                try StoreObjects(database).clashes(database).first.map(StoreObjects.clash)
+            }
+        }
+    }
+
     /// The triggers that other programs have created on tables of the store, with the table of
     /// each: a tool may create one on every table.
     ///

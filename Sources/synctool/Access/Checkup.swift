@@ -183,6 +183,9 @@ struct Checkup {
             "not recorded: " + $0.text
         }
         if try checkIntegrity(path, into: &result) { try checkReferences(path, into: &result) }
+        if isWhole, let clash = try Store.nameClash(StorePath.absolute(path)) {
+            result.findings.append(Finding(problem: clash.reason, hint: clash.hint))
+        }
         for trigger in try Store.foreignTriggers(StorePath.absolute(path)) {
             let name = "\"" + trigger.name.replacing("\"", with: "\"\"") + "\""
             result.findings.append(
