@@ -13,6 +13,9 @@ package struct IdentityAssignment {
     private var bystanders: [RowKey: [Field]] = [:]
     /// What the view shows of references in columns that refer to nothing here.
     private var kept: [RowKey: [KeptReference]] = [:]
+    /// The columns of references that hold a value which led to nothing where it was written, and
+    /// that nobody has written since. What has come there meanwhile is not what it meant.
+    private var loose: [RowKey: Set<Int>] = [:]
     /// By identity; found when first needed.
     private var keys: [ObjectUID: RowKey] = [:]
     private let isKnown: (ObjectUID) -> Bool
@@ -110,6 +113,14 @@ package struct IdentityAssignment {
         let entity = schema.entities[shown.entity]
         let isKnown = commit.areDatesKnown && !commit.guessed.contains(row.key)
         let written = isKnown ? commit.dates.written[row.key] ?? [:] : nil
+        if let written {
+            for reference in entity.references {
+                for column in reference.columns
+                where written[column] == nil && shown.fields[column] == .value(row.values[column]) {
+                    loose[row.key, default: []].insert(column)
+                }
+            }
+        }
         for (column, field) in shown.fields.enumerated() {
             guard case .reference(let uid, let part) = view.resolved(field),
                 !entity.references.contains(where: { $0.columns.contains(column) })
@@ -153,6 +164,7 @@ package struct IdentityAssignment {
         if entity.hasPrivateNumbers { fields[entity.key[0]] = .value(.null) }
         for reference in entity.references {
             guard let key = targetKey(of: reference, in: row) else { continue }
+            if let columns = loose[row.key], columns.isSuperset(of: reference.columns) { continue }
             if let name = target(of: reference, key: key) {
                 Self.refer(reference, to: name, in: &fields)
             } else if let shown = bystanders[row.key],
