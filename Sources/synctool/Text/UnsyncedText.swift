@@ -32,8 +32,9 @@ struct UnsyncedText {
                 let verb = rows.count == 1 ? "spells" : "spell"
                 return "  \(count) of \(table) \(verb) \(Printable.text(column)) otherwise than "
                     + "\(Printable.text(parent)) does: for other replicas that is text, not a "
-                    + "reference, because a UNIQUE or PRIMARY KEY of \(table) tells the two apart; "
-                    + "spell it alike, or declare the column with the COLLATE of the key"
+                    + "reference, because a UNIQUE or PRIMARY KEY of \(table), or of a table that "
+                    + "refers to it, tells the two apart; spell it alike, or declare the column "
+                    + "there with the COLLATE of the key"
             }
         }
     }
