@@ -92,6 +92,22 @@ package struct SimulatedSchema: Sendable {
             || indexes[entity]?.lower.contains(column) ?? false
     }
 
+    /// The references of a database that lead to nothing, as `foreign_key_check` has them; not
+    /// those that merging takes for text where they are spelled otherwise than the key.
+    func danglingReferences(in database: WriterDatabase) throws -> [[Value]] {
+        guard let found = try database.run("PRAGMA foreign_key_check") else {
+            throw SimulationFailure("the foreign keys cannot be checked")
+        }
+        return found.filter { row in
+            guard case .text(let name) = row[0], case .text(let parent) = row[2],
+                let entity = tableNames.firstIndex(of: name)
+            else { return true }
+            return !merge.entities[entity].references.contains {
+                $0.isExact && tableNames[$0.target] == parent
+            }
+        }
+    }
+
     /// A value of a reference as its CHECK demands it.
     func spelled(_ value: Value, column: Int, of entity: Int) -> Value {
         guard lowerColumns[entity].contains(column), case .text(let text) = value else {
