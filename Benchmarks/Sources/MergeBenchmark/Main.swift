@@ -5,6 +5,7 @@ import SyncCore
 /// in the same run.
 ///
 ///     swift run -c release --package-path Benchmarks MergeBenchmark [ROWS] [FOLDER] [ROUNDS]
+///
 /// With `libCCounts.so` loaded before it (`make count`) it shows what Swift allocated and retained in
 /// one round, for each row, in place of times. The status is 1 where that is more than
 /// ``CountLimits``.
