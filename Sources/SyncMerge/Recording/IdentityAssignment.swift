@@ -113,7 +113,7 @@ package struct IdentityAssignment {
         let entity = schema.entities[shown.entity]
         let isKnown = commit.areDatesKnown && !commit.guessed.contains(row.key)
         let written = isKnown ? commit.dates.written[row.key] ?? [:] : nil
-        if let written {
+        if let written, commit.dates.row(row.key).inserted == nil {
             for reference in entity.references {
                 for column in reference.columns
                 where written[column] == nil && shown.fields[column] == .value(row.values[column]) {
