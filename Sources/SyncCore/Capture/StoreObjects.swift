@@ -81,10 +81,11 @@ struct StoreObjects {
             "the database has \(object.type == "index" ? "an" : "a") \(object.description) that "
                 + "syncd did not create; "
                 + "names that begin with syncd_ are reserved",
-            hint: "Rename or drop it, and try again: "
-                + (object.type == "table"
-                    ? "ALTER TABLE \(SQLName.quoted(object.name)) RENAME TO …"
-                    : "DROP \(object.type.uppercased()) \(SQLName.quoted(object.name))"))
+            hint: object.type == "table"
+                ? "Rename or drop it, and try again: ALTER TABLE \(SQLName.quoted(object.name)) "
+                    + "RENAME TO …"
+                : "Drop it, and try again: DROP \(object.type.uppercased()) "
+                    + SQLName.quoted(object.name))
     }
 
     /// The capture triggers on user tables, by the number in their name.

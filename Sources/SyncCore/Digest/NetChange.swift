@@ -38,10 +38,12 @@ package struct NetChange {
         mask: ColumnMask = ColumnMask(),
         kept: [Value] = [],
         old: [Value] = [],
-        cause: Cause = Cause.direct
+        cause: Cause = Cause.direct,
+        last: Int64? = nil,
+        written: [WriteTime] = []
     ) {
         self.seq = seq
-        last = seq
+        self.last = last ?? seq
         self.entity = entity
         self.key = key
         self.kind = kind
@@ -49,6 +51,7 @@ package struct NetChange {
         self.kept = kept
         self.old = old
         self.cause = cause
+        self.written = written
     }
 }
 
@@ -197,16 +200,9 @@ extension NetChange {
             if kind == .delete, !reader.isAtEnd { (mask, old) = try reader.updates() }
             if !reader.isAtEnd { written = try reader.times(kind == .update ? mask : ColumnMask()) }
         }
-        self.seq = seq
-        self.last = last
-        self.entity = entity
-        self.key = key
-        self.kind = kind
-        self.mask = mask
-        self.kept = kept
-        self.old = old
-        self.cause = cause
-        self.written = written
+        self.init(
+            seq: seq, entity: entity, key: key, kind: kind, mask: mask, kept: kept, old: old,
+            cause: cause, last: last, written: written)
     }
 }
 
