@@ -26,12 +26,13 @@ struct CountLimits {
         let allocations = Double(counts.allocations) / Double(rows)
         let retains = Double(counts.retains) / Double(rows)
         let limits = all[name]
-        let isWithin = limits.map { allocations <= $0.allocations && retains <= $0.retains } ?? true
+        let isWithin =
+            limits.map { allocations <= $0.allocations && retains <= $0.retains } ?? false
         print(
             name.padding(toLength: 26, withPad: " ", startingAt: 0),
             String(format: "%7.2f allocations %7.2f retains a row", allocations, retains),
             limits.map { String(format: "(limits %.1f, %.1f)", $0.allocations, $0.retains) } ?? "",
-            isWithin ? "" : "TOO MANY")
+            isWithin ? "" : limits == nil ? "HAS NO LIMITS" : "TOO MANY")
         return isWithin
     }
 }

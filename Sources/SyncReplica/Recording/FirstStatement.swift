@@ -62,18 +62,14 @@ struct FirstStatement {
             firstPosition: transaction.nextPosition, older: older)
         _ = try rows.state(datedBy: consolidation)
         rows.end()
-        let isNumbered = schema.merge.entities.map(\.isPrivate)
         for place in recording.entries.indices {
             try transaction.append(
                 try recording.transaction(at: place, of: consolidation) {
                     try recording.object(of: $0, consolidation) { key in
-                        // What the log knows of a number needs not be read.
-                        if isNumbered[key.entity], let birth = consolidation.arrivals[key],
-                            birth == consolidation.births[key]
-                        {
-                            return recording.uid(of: key, birth: birth)
-                        }
-                        return try identities.uid(ofRowAt: key)
+                        // What the log knows of a number need not be read.
+                        try identities.isNumbered(key.entity)
+                            && consolidation.arrivals[key] == consolidation.births[key]
+                            ? identities.uid(of: key) : identities.uid(ofRowAt: key)
                     }
                 })
         }

@@ -23,7 +23,7 @@ final class RowIdentities {
     private let storage: ReplicaStorage
     private let numbered: (RowKey) throws -> ObjectUID
     /// By entity: whether its rows have numbers that do not identify.
-    private let isNumbered: [Bool]
+    private let numberedEntities: [Bool]
     /// By entity: reads the key of the row of a key.
     private let selects: [(sql: String, count: Int)]
     private var cache: [RowKey: Target?] = [:]
@@ -32,11 +32,14 @@ final class RowIdentities {
     init(_ storage: ReplicaStorage, numbered: @escaping (RowKey) throws -> ObjectUID) {
         self.storage = storage
         self.numbered = numbered
-        isNumbered = storage.schema.merge.entities.map(\.isPrivate)
+        numberedEntities = storage.schema.merge.entities.map(\.isPrivate)
         selects = storage.schema.tables.map { ($0.selectKey, $0.key.count) }
     }
 
     private var schema: MergeSchema { storage.schema.merge }
+
+    /// Whether the rows of a table have numbers that do not identify.
+    func isNumbered(_ entity: Int) -> Bool { numberedEntities[entity] }
 
     /// The identity of a row.
     /// - Throws: ``StatementObstacle/keysOfKeys``; what `numbered` throws; SQLite errors.
@@ -61,7 +64,7 @@ final class RowIdentities {
         for reference in described.references {
             let values = reference.columns.map { row[$0] }
             guard let target = try target(of: reference, values, depth: 0) else { continue }
-            let isPrivate = isNumbered[reference.target]
+            let isPrivate = numberedEntities[reference.target]
             for (part, column) in reference.columns.enumerated() {
                 fields[column] = .reference(target.uid, part: part)
                 visible[column] = isPrivate ? fields[column] : .value(target.key[part])
@@ -82,7 +85,7 @@ final class RowIdentities {
     // MARK: Keys
 
     private func uid(of key: RowKey, depth: Int) throws -> ObjectUID {
-        if isNumbered[key.entity] { return try numbered(key) }
+        if numberedEntities[key.entity] { return try numbered(key) }
         let entity = schema.entities[key.entity]
         guard depth < Self.depthMax else { throw StatementObstacle.keysOfKeys }
         var fields = key.values.map(Field.value)

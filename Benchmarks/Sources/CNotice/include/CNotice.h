@@ -25,7 +25,7 @@ static inline int64_t *notice_started(struct notice_times *times) { return times
 static inline int64_t *notice_committed(struct notice_times *times) { return times->committed; }
 static inline int64_t *notice_seen(struct notice_times *times) { return times->seen; }
 
-// Maps the file `name`, made anew when `create`.
+// Maps the file `name`, created when `create`.
 struct notice_times *notice_map(const char *name, int create);
 
 // A store with a log as capture leaves it, and one table. Returns 0 when done.
