@@ -14,18 +14,20 @@ extension Batch {
         var defaults: [Fact] = []
         for case .life(let uid, let entity, let life) in facts where life.kind == .created {
             guard let (place, cells) = missing[entity] else { continue }
-            defaults += cells.map { cell in
+            defaults += cells.map { cell, value in
                 .cell(
                     uid, entity: place, cell: cell,
-                    schema.entities[place].defaultVersion(of: cell, at: life))
+                    Version(life.dot, incarnation: life.incarnation, value: value))
             }
         }
         return defaults
     }
 
-    /// The cells of this schema that the sender does not have, by its entities.
-    private func missingCells(in schema: MergeSchema) -> [Int: (place: Int, cells: [Int])] {
-        var missing: [Int: (place: Int, cells: [Int])] = [:]
+    /// The defaults of the columns of this schema that the sender does not have, by its entities.
+    private func missingCells(
+        in schema: MergeSchema
+    ) -> [Int: (place: Int, cells: [(cell: Int, value: [Field])])] {
+        var missing: [Int: (place: Int, cells: [(cell: Int, value: [Field])])] = [:]
         for (position, entity) in entities.enumerated() {
             let name = Collation.lowercased(entity.name)
             guard
@@ -33,20 +35,42 @@ extension Batch {
                     Collation.lowercased($0.name) == name
                 }), entity.identifiesRows(as: schema.entities[place])
             else { continue }
-            let forwarded = entities[(position + 1)...].filter {
-                Collation.lowercased($0.name) == name && $0.isPrivate == entity.isPrivate
-            }
-            let known = Set(entity.cells.joined().map(Collation.lowercased))
-                .subtracting(forwarded.flatMap { $0.cells.joined().map(Collation.lowercased) })
-            let described = schema.entities[place]
-            let cells = described.cells.indices.filter { cell in
-                described.cells[cell].allSatisfy {
-                    !known.contains(Collation.lowercased(described.columns[$0].name))
-                }
-            }
+            let known = columnsOfRows(at: position)
+            let cells = schema.entities[place].defaults { !known.contains($0) }
             if !cells.isEmpty { missing[position] = (place, cells) }
         }
         return missing
+    }
+
+    /// The columns that the rows of the sender have: not those whose facts it only forwards, which
+    /// an entity of the same name at the end repeats. A column that is in several cells is one of
+    /// its own, whatever is repeated.
+    private func columnsOfRows(at position: Int) -> Set<String> {
+        let entity = entities[position]
+        let columns = entity.cells.joined().map(Collation.lowercased)
+        let counts = Dictionary(columns.map { ($0, 1) }, uniquingKeysWith: +)
+        let name = Collation.lowercased(entity.name)
+        let forwarded = entities[(position + 1)...].filter {
+            Collation.lowercased($0.name) == name && $0.isPrivate == entity.isPrivate
+        }
+        let repeated = forwarded.flatMap { $0.cells.joined().map(Collation.lowercased) }
+        return Set(columns).subtracting(repeated.filter { counts[$0] == 1 })
+    }
+}
+
+extension MergeEntity {
+    /// The defaults of some columns, by cell; of the other columns nothing is stated.
+    /// - Parameter isMissing: says for the folded name of a column whether it is one of them.
+    package func defaults(
+        where isMissing: (String) -> Bool
+    ) -> [(cell: Int, value: [Field])] {
+        cells.enumerated().compactMap { cell, places in
+            let value: [Field] = places.map { place in
+                isMissing(Collation.lowercased(columns[place].name))
+                    ? .value(columns[place].defaultValue) : .unstated
+            }
+            return value.allSatisfy { $0 == .unstated } ? nil : (cell, value)
+        }
     }
 }
 
@@ -61,12 +85,14 @@ extension MergeState {
         for uid in uids {
             guard let record = objects[uid] else { continue }
             let entity = schema.entities[record.entity]
-            for cell in record.cells.indices where entity.mayBeAdded(cell) {
-                let isStated = record.cells[cell].contains { $0.incarnation == record.incarnation }
-                guard !isStated, let version = record.unwritten(entity.defaultValue(of: cell))
+            for cell in record.cells.indices {
+                let present = record.cells[cell].filter { $0.incarnation == record.incarnation }
+                guard let missing = entity.addedDefault(of: cell, besides: present),
+                    let version = record.unwritten(missing)
                 else { continue }
+                let known = present.filter(\.isUnwritten)
                 objects[uid]?.cells[cell].removeAll(where: \.isUnwritten)
-                objects[uid]?.cells[cell].append(version)
+                objects[uid]?.cells[cell].append(known.reduce(version) { $0.joined($1) })
             }
         }
     }
@@ -86,17 +112,18 @@ extension ObjectRecord {
 }
 
 extension MergeEntity {
-    /// The default of a cell, as if it was written when the object was inserted.
-    package func defaultVersion(of cell: Int, at life: Life) -> Version {
-        Version(life.dot, incarnation: life.incarnation, value: defaultValue(of: cell))
-    }
-
-    /// Whether rows can be older than the columns of a cell, as ALTER TABLE has it.
-    fileprivate func mayBeAdded(_ cell: Int) -> Bool {
-        cells[cell].allSatisfy { place in
-            let column = columns[place]
-            return !key.contains(place) && !(column.isRequired && column.defaultValue == .null)
+    /// The defaults of the columns of a cell that no version states; nil where one of them is none
+    /// that rows can be older than, as ALTER TABLE has it, or where all are stated.
+    fileprivate func addedDefault(of cell: Int, besides versions: [Version]) -> [Field]? {
+        var value = [Field](repeating: .unstated, count: cells[cell].count)
+        for (place, position) in cells[cell].enumerated()
+        where versions.allSatisfy({ $0.value[place] == .unstated }) {
+            let column = columns[position]
+            guard !key.contains(position), !(column.isRequired && column.defaultValue == .null)
+            else { return nil }
+            value[place] = .value(column.defaultValue)
         }
+        return value.allSatisfy { $0 == .unstated } ? nil : value
     }
 
     /// What a new row shows in a cell that nobody states.

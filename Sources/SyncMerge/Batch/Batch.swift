@@ -254,11 +254,20 @@ extension Batch {
             entities: schema.batchEntities, transactions: transactions, facts: delta.facts)
     }
 
+    /// A fact, or the part of one, that a schema has no place for.
+    package struct UnplacedFact: Sendable, Hashable {
+        /// As the batch names it; of a version, the fields of ``columns`` alone.
+        package let fact: Fact
+        /// The position of its entity in the batch.
+        package let entity: Int
+        /// The columns that it is about; none for a life fact.
+        package let columns: [String]
+    }
+
     /// The facts that a state with this schema can merge, and those that the schema has no place
-    /// for: of unknown entities, of those that identify rows otherwise, or of cells with other
-    /// columns. The latter have to be kept and forwarded, and merged when the schema has a place
-    /// for them.
-    package func resolved(in schema: MergeSchema) -> (delta: Delta, unknown: [Fact]) {
+    /// for: of unknown entities, of those that identify rows otherwise, or of unknown columns. The
+    /// latter have to be kept and forwarded, and merged when the schema has a place for them.
+    package func resolved(in schema: MergeSchema) -> (delta: Delta, unknown: [UnplacedFact]) {
         var places: [String: Int] = [:]
         for (position, entity) in schema.entities.enumerated() {
             places[Collation.lowercased(entity.name)] = position
@@ -270,19 +279,28 @@ extension Batch {
             }
         }
         var known: [Fact] = []
-        var unknown: [Fact] = []
+        var unknown: [UnplacedFact] = []
         for fact in facts {
-            let resolved: Fact?
             switch fact {
-            case .alias: resolved = fact
+            case .alias: known.append(fact)
             case .life(let uid, let entity, let life):
-                resolved = targets[entity].map { .life(uid, entity: $0.place, life) }
-            case .cell(let uid, let entity, let cell, let version):
-                resolved = targets[entity].flatMap {
-                    $0.resolved(uid, cell: cell, version: version)
+                if let target = targets[entity] {
+                    known.append(.life(uid, entity: target.place, life))
+                } else {
+                    unknown.append(UnplacedFact(fact: fact, entity: entity, columns: []))
                 }
+            case .cell(let uid, let entity, let cell, let version):
+                let resolved = targets[entity]?.resolved(uid, cell: cell, version: version)
+                known += resolved?.facts ?? []
+                let rest = resolved?.rest ?? Array(version.value.indices)
+                if rest.isEmpty { continue }
+                let part = Version(
+                    version.dot, incarnation: version.incarnation, value: rest.map { version.value[$0] })
+                unknown.append(
+                    UnplacedFact(
+                        fact: .cell(uid, entity: entity, cell: cell, part), entity: entity,
+                        columns: rest.map { entities[entity].cells[cell][$0] }))
             }
-            if let resolved { known.append(resolved) } else { unknown.append(fact) }
         }
         let headers = transactions.map(\.header)
         return (Delta(since: from, headers: headers, facts: known), unknown)

@@ -35,6 +35,7 @@ struct ValueColumn {
             tags.append(byte: Tag.reference.rawValue)
             objects.append(Int64(tables.place(of: uid)))
             parts.append(varint: UInt64(part))
+        case .unstated: preconditionFailure("a part of a cell is sent as a cell of its own")
         }
     }
 

@@ -16,9 +16,6 @@ public struct WaitingChanges: Sendable, Hashable {
         case dropped([String])
         /// The columns that have these names here are other ones.
         case columnNamesTaken([String])
-        /// The table has the columns, but its constraints combine them in another way than the
-        /// sender's.
-        case otherConstraints([String])
         /// The key of the table that is here has these columns; the sender's has others, or other
         /// types: the replicas made two tables of one name.
         case otherKey([String])

@@ -27,6 +27,12 @@ package enum Fact: Sendable, Hashable {
 }
 
 extension Fact {
+    /// Whether it states some columns of a cell, and not the others.
+    package var isPartial: Bool {
+        if case .cell(_, _, _, let version) = self { return version.isPartial }
+        return false
+    }
+
     /// The object that it is about; nil for an alias, which is about two.
     package var object: ObjectUID? {
         switch self {

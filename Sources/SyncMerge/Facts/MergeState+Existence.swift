@@ -35,7 +35,9 @@ extension MergeState {
         let unseen = versions.filter { version in
             !deletes.contains { isSeen(version.dot, by: $0.dot) }
         }
-        return unseen.isEmpty ? versions : unseen
+        if unseen.isEmpty { return versions }
+        guard versions.contains(where: \.isPartial) else { return unseen }
+        return unseen + versions.compactMap { unseen.contains($0) ? nil : $0.leavingOut(unseen) }
     }
 
     /// Whether a version of a row that was deleted may be the default of a column that was added

@@ -126,12 +126,32 @@ extension ObjectRecord {
     fileprivate mutating func join(
         _ version: Version, cell: Int, headers: [Dot: TransactionHeader]
     ) {
+        if version.isPartial || cells[cell].contains(where: \.isPartial) {
+            return joinParts(version, cell: cell, headers: headers)
+        }
         guard !cells[cell].contains(where: { headers.isSeen(version.dot, by: $0.dot) }) else {
             return
         }
         cells[cell].removeAll {
             if $0.isUnwritten, $0.incarnation > version.incarnation { return false }
             return $0.dot == version.dot || headers.isSeen($0.dot, by: version.dot)
+        }
+        cells[cell].append(version)
+    }
+
+    /// The same, column by column.
+    private mutating func joinParts(
+        _ version: Version, cell: Int, headers: [Dot: TransactionHeader]
+    ) {
+        let later = cells[cell].filter { headers.isSeen(version.dot, by: $0.dot) }
+        guard var version = version.leavingOut(later) else { return }
+        cells[cell] = cells[cell].compactMap { known in
+            if known.isUnwritten, known.incarnation > version.incarnation { return known }
+            if known.dot == version.dot {
+                if known.incarnation == version.incarnation { version = version.joined(known) }
+                return nil
+            }
+            return headers.isSeen(known.dot, by: version.dot) ? known.leavingOut([version]) : known
         }
         cells[cell].append(version)
     }

@@ -36,6 +36,7 @@ package enum NaturalIdentity {
             update(&hash, with: uid.high)
             update(&hash, with: uid.low)
             update(&hash, with: UInt64(part))
+        case .unstated: preconditionFailure("a row has a value in each column")
         case .value(let value):
             switch collation.folded(value) {
             case .null: hash.update(data: [0])

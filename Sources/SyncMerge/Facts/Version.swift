@@ -17,6 +17,37 @@ package struct Version: Sendable, Hashable {
     }
 }
 
+// MARK: Versions of a part
+
+/// Which columns are one cell follows from the constraints of a replica, and these differ while one
+/// has an index that another one does not have yet. A version of some of the columns of a cell is
+/// kept as it is: it overwrites what its writer had seen of these columns, and nothing else. So what
+/// is merged does not depend on the constraints, and what is sent can be shown by each replica.
+extension Version {
+    /// Whether it states some of the columns of its cell, and not the others.
+    package var isPartial: Bool { value.contains(.unstated) }
+
+    /// The same without the columns that others state; nil: nothing remains.
+    /// - Complexity: O(columns of the cell)
+    func leavingOut(_ others: some Sequence<Version>) -> Version? {
+        var rest = value
+        for other in others {
+            for place in rest.indices where other.value[place] != .unstated {
+                rest[place] = .unstated
+            }
+        }
+        if rest.allSatisfy({ $0 == .unstated }) { return nil }
+        return Version(dot, incarnation: incarnation, value: rest)
+    }
+
+    /// What two versions of one transaction state together.
+    package func joined(_ other: Version) -> Version {
+        Version(
+            dot, incarnation: incarnation,
+            value: zip(value, other.value).map { $0 == .unstated ? $1 : $0 })
+    }
+}
+
 extension Version {
     /// A default that is of no transaction. Each transaction has seen it: the first number of a
     /// replica is 1. So it loses to every fact of the same life, and is never sent.

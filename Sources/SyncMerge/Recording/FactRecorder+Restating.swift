@@ -21,6 +21,9 @@ extension FactRecorder {
         let versions = state.candidates(record, cell: cell, alive: true)
         guard !versions.isEmpty else { return nil }
         let policy = schema.entities[record.entity].policies[cell]
+        if versions.contains(where: \.isPartial) {
+            return state.shownValue(of: versions, policy: policy)
+        }
         let shown = state.chosen(from: versions, policy: policy, dot: \.dot, name: \.dot)
         if cell == schema.entities[record.entity].numberCell {
             let number = NumberClaim(shown, in: state).number

@@ -70,6 +70,7 @@ extension MergeEntity {
                 switch field {
                 case .value(let value): return .value(collation.folded(value))
                 case .reference(let uid, _): return .reference(uid, part: 0)
+                case .unstated: return field
                 }
             }
         }

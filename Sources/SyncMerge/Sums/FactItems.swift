@@ -167,14 +167,14 @@ package struct FactItems: Sendable {
         to writer: inout ByteWriter
     ) {
         // Most cells have one.
-        if versions.count == 1 {
+        if versions.count == 1, !versions[0].isPartial {
             guard versions[0].value != fields else { return }
             append(cell, to: &writer)
             writer.append(varint: 1)
             append(versions[0], order: order, to: &writer)
             return
         }
-        let versions = versions.filter { $0.value != fields }
+        let versions = stated(versions, besides: fields)
         if versions.isEmpty { return }
         append(cell, to: &writer)
         writer.append(varint: UInt64(versions.count))
@@ -188,6 +188,18 @@ package struct FactItems: Sendable {
             return writer.bytes
         }
         for version in Self.sorted(all) { writer.append(counted: version) }
+    }
+
+    /// The versions without defaults: of a cell of which some state a part, column by column.
+    private func stated(_ versions: [Version], besides fields: [Field]) -> [Version] {
+        guard versions.contains(where: \.isPartial) else {
+            return versions.filter { $0.value != fields }
+        }
+        return versions.compactMap { version in
+            let value = zip(version.value, fields).map { $0 == $1 ? .unstated : $0 }
+            if value.allSatisfy({ $0 == .unstated }) { return nil }
+            return Version(version.dot, incarnation: version.incarnation, value: value)
+        }
     }
 
     /// The hash of how an object is shown that is not shown as it was recorded.
@@ -245,6 +257,7 @@ package struct FactItems: Sendable {
                 writer.append(byte: 5)
                 append(uid, to: &writer)
                 writer.append(varint: UInt64(part))
+            case .unstated: writer.append(byte: 6)
             }
         }
     }

@@ -9,6 +9,9 @@ package enum Field: Sendable, Hashable {
     case value(Value)
     /// The `part`-th key column (from 0) of the object.
     case reference(ObjectUID, part: Int)
+    /// The version says nothing about this column: ``Version/isPartial``. Never shown, and never
+    /// sent.
+    case unstated
 
     /// Whether the column holds SQL NULL.
     package var isNull: Bool { self == .value(.null) }

@@ -56,14 +56,15 @@ struct Grouping {
                     return Group.Cell(source: source, value: $0.value)
                 }
             }
-            if offers.isEmpty { break }
             let policy = state.schema.entities[entity].policies[cell]
-            let chosen = state.chosen(
-                from: offers, policy: policy, dot: { $0.source.dot }, name: { $0.source.object })
+            let shown = state.shown(
+                of: offers, policy: policy, dot: { $0.source.dot }, name: { $0.source.object },
+                value: \.value)
+            guard let (chosen, value) = shown else { break }
             if policy.isBlending {
                 cells.append(blended(chosen, offers: offers, policy: policy, state: state))
             } else {
-                let value = chosen.value.map(MergeState.decoded)
+                let value = value.map(MergeState.decoded)
                 cells.append(Group.Cell(source: chosen.source, value: value))
             }
         }
@@ -85,7 +86,9 @@ struct Grouping {
         var cells: [Group.Cell] = []
         cells.reserveCapacity(record.cells.count)
         for (cell, versions) in record.cells.enumerated() {
-            guard versions.count == 1, versions[0].incarnation == incarnation else { return nil }
+            guard versions.count == 1, versions[0].incarnation == incarnation,
+                !versions[0].isPartial
+            else { return nil }
             let version = versions[0]
             let source = VersionID(uid, cell: cell, dot: version.dot)
             if policies[cell].isBlending {

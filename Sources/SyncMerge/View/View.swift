@@ -158,13 +158,13 @@ package struct View: Sendable {
         }
     }
 
-    /// Whether the row of an object has these values.
+    /// Whether the row of an object has these values, as far as they are stated.
     package func shows(
         _ value: [Field], cell: Int, of uid: ObjectUID, schema: MergeSchema
     ) -> Bool {
         guard let host = shownAs[uid], let row = rows[host] else { return false }
         return zip(schema.entities[row.entity].cells[cell], value).allSatisfy {
-            row.fields[$0] == resolved($1)
+            $1 == .unstated || row.fields[$0] == resolved($1)
         }
     }
 

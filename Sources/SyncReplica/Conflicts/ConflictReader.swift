@@ -109,9 +109,11 @@ struct ConflictReader {
         for column in entity.key {
             guard let cell = entity.cellOfColumn[column],
                 let place = entity.cells[cell].firstIndex(of: column),
-                let version = record.cells[cell].max(by: { $0.dot < $1.dot })
+                let version = record.cells[cell].filter({ $0.value[place] != .unstated })
+                    .max(by: { $0.dot < $1.dot })
             else { return nil }
             switch MergeState.decoded(version.value[place]) {
+            case .unstated: return nil
             case .value(let value): key.append(value)
             case .reference(let target, let part):
                 let parts =
@@ -153,12 +155,14 @@ struct ConflictReader {
         }
     }
 
-    /// The values of a version, references as the keys that their targets have, or had last.
+    /// The values of a version in the columns that it states, references as the keys that their
+    /// targets have, or had last.
     private func values(_ bytes: [UInt8], of columns: [String]) throws -> NamedValues {
         var reader = ByteReader(bytes)
         return NamedValues(
-            try columns.map { name in
+            try columns.compactMap { name in
                 switch try RecordCoding.field(from: &reader) {
+                case .unstated: return nil
                 case .value(let value): return .init(name: name, value: value)
                 case .reference(let uid, let part):
                     let key = try lastKey(of: uid)

@@ -119,9 +119,14 @@ struct ConflictResolution {
         guard let record = state.objects[uid] else { return [] }
         let entity = state.schema.entities[record.entity]
         var fields = [Field](repeating: .value(.null), count: entity.columns.count)
-        for (cell, columns) in entity.cells.enumerated() where !record.cells[cell].isEmpty {
-            let newest = state.newest(of: record.cells[cell], dot: \.dot, name: \.dot)
-            for (column, field) in zip(columns, state.literal(newest)) { fields[column] = field }
+        for (cell, columns) in entity.cells.enumerated() {
+            let versions = record.cells[cell]
+            for (place, column) in columns.enumerated() {
+                let stating = versions.filter { $0.value[place] != .unstated }
+                if stating.isEmpty { continue }
+                let newest = state.newest(of: stating, dot: \.dot, name: \.dot)
+                fields[column] = state.literal(newest)[place]
+            }
         }
         return fields
     }
@@ -132,7 +137,7 @@ struct ConflictResolution {
         guard let record = state.objects[version.object] else { return row }
         var row = row
         let columns = state.schema.entities[record.entity].cells[version.cell]
-        for (column, field) in zip(columns, value) { row[column] = field }
+        for (column, field) in zip(columns, value) where field != .unstated { row[column] = field }
         return row
     }
 
@@ -141,7 +146,7 @@ struct ConflictResolution {
         of id: VersionID, in view: View, state: MergeState, isWhole: Bool, conflict: Int64
     ) throws {
         guard id.cell >= 0, view.shownAs[id.object] == nil,
-            state.objects[id.object]?.cells.contains(where: \.isEmpty) == true
+            state.objects[id.object]?.isWhole == false
         else { return }
         guard isWhole else {
             throw SyncError(
@@ -166,7 +171,9 @@ struct ConflictResolution {
         } else if let host = view.shownAs[id.object], let row = view.rows[host] {
             var fields = row.fields
             let columns = recorder.schema.entities[row.entity].cells[id.cell]
-            for (column, field) in zip(columns, value) { fields[column] = field }
+            for (column, field) in zip(columns, value) where field != .unstated {
+                fields[column] = field
+            }
             recorder.writeCell(id.cell, fields: fields, to: row)
             recorder.overwrite(id, with: fields)
             recorder.consolidate(row, with: fields)
@@ -198,8 +205,8 @@ struct ConflictResolution {
             let columns = entity.cells[id.cell]
             if columns.contains(where: { wanted[$0] != before[$0] }) {
                 recorder.recordCell(
-                    id.cell, value: value, of: id.object, entity: record.entity,
-                    incarnation: recorder.incarnation(id.object))
+                    id.cell, value: columns.map { wanted[$0] }, of: id.object,
+                    entity: record.entity, incarnation: recorder.incarnation(id.object))
             }
         } else {
             recorder.create(id.object, entity: record.entity, fields: wanted)

@@ -73,6 +73,7 @@ extension FastLane {
         guard isRecord, parsed.lifeCount == 1, parsed.lifeKind == LifeKind.created.rawValue else {
             return .life
         }
+        if parsed.hasParts { return .rivals }
         arrival.record = start..<records.count
         arrival.shown = arrival.cells
         return try findRivals(of: &arrival, entity)

@@ -28,12 +28,14 @@ struct LaneRecord {
     /// Whether a version has the state of a counter, a set or a text, or a value that begins as
     /// one: it is shown otherwise than it is stored.
     private(set) var hasStates = false
+    /// Whether a version states a part of its cell.
+    private(set) var hasParts = false
     /// Where the identities are that versions refer to.
     private(set) var targets: [Int] = []
 
     /// Whether its object lives its only life, with one version of each cell.
     var isSimple: Bool {
-        lifeCount == 1 && lifeKind == LifeKind.created.rawValue
+        lifeCount == 1 && !hasParts && lifeKind == LifeKind.created.rawValue
             && cells.allSatisfy { $0.count == 1 && $0.incarnation == lifeIncarnation }
     }
 
@@ -73,6 +75,7 @@ struct LaneRecord {
             cells.append(cell)
         }
         hasStates = reader.cursor.hasMetState
+        hasParts = reader.cursor.hasMetPart
         return !reader.cursor.isBroken && reader.cursor.isAtEnd
     }
 }

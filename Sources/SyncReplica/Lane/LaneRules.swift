@@ -81,6 +81,8 @@ struct LaneRules {
         let stored = around.stored[uid]
         if let reason = reason(of: arrival, replacing: stored) { return reason }
         let entity = schema.entities[arrival.entity]
+        let hasParts = arrival.versions.contains(where: \.version.isPartial)
+        if hasParts || stored?.record.hasParts ?? false { return .rivals }
         for (cell, version) in arrival.versions {
             guard entity.policies[cell] == .lastWriter else { return .policy }
             guard !version.value.contains(where: { MergeState.decoded($0) != $0 }) else {

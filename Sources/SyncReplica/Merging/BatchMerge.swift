@@ -121,7 +121,7 @@ struct BatchMerge {
         try append(fresh, changes)
         let objects = Self.objects(of: delta, after: merged).union(dropped.keys)
         try loader.add(objects.sorted())
-        try keep(unknown.filter { !merged.covers($0.dot) }, of: batch)
+        try keep(unknown.filter { !merged.covers($0.fact.dot) }, of: batch)
         let result = try RegionUpdate(transaction).show(
             loader, transactions: fresh.map(changes.shown), hints: batch.extras.numbers,
             beside: lane
@@ -149,12 +149,14 @@ struct BatchMerge {
         return uids
     }
 
-    private func keep(_ unknown: [Fact], of batch: Batch) throws {
-        for fact in unknown {
-            let number = fact.object.flatMap { batch.extras.numbers[$0] }
-            try storage.unknown.write(fact, of: batch.entities, number: number)
+    private func keep(_ unknown: [Batch.UnplacedFact], of batch: Batch) throws {
+        for unplaced in unknown {
+            let number = unplaced.fact.object.flatMap { batch.extras.numbers[$0] }
+            try storage.unknown.write(
+                unplaced.fact, of: batch.entities[unplaced.entity], columns: unplaced.columns,
+                number: number)
             // An object that is dead here may be alive where the fact has a place.
-            try storage.marks.remove(from: fact.named)
+            try storage.marks.remove(from: unplaced.fact.named)
         }
     }
 }

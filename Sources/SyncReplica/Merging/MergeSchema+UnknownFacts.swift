@@ -2,29 +2,19 @@ import SyncMerge
 import SyncStorage
 
 extension MergeSchema {
-    /// A kept fact as this schema names it; nil where the schema has no place for it.
-    func place(of entry: UnknownFacts.Entry) -> Fact? {
+    /// A kept fact as this schema names it, and the positions of those of its columns that the
+    /// schema has no place for; nil where it has none for any.
+    func place(of entry: UnknownFacts.Entry) -> (facts: [Fact], rest: [Int])? {
         let name = SQLName.folded(entry.entity)
         guard let place = entities.firstIndex(where: { SQLName.folded($0.name) == name }),
             entities[place].isPrivate == entry.isPrivate
         else { return nil }
-        let columns = entry.columns.map(SQLName.folded)
         switch entry.fact {
         case .alias: return nil
-        case .life(let uid, _, let life): return .life(uid, entity: place, life)
+        case .life(let uid, _, let life): return ([.life(uid, entity: place, life)], [])
         case .cell(let uid, _, _, let version):
-            let entity = entities[place]
-            for (cell, positions) in entity.cells.enumerated() {
-                let names = positions.map { SQLName.folded(entity.columns[$0].name) }
-                let order = names.compactMap { columns.firstIndex(of: $0) }
-                guard order.count == names.count, names.count == columns.count else { continue }
-                return .cell(
-                    uid, entity: place, cell: cell,
-                    Version(
-                        version.dot, incarnation: version.incarnation,
-                        value: order.map { version.value[$0] }))
-            }
-            return nil
+            return CellMap(from: entry.described, place: place, to: entities[place])
+                .resolved(uid, cell: 0, version: version)
         }
     }
 
@@ -35,23 +25,25 @@ extension MergeSchema {
     ///   - waiting: those that still have none: their columns are not missing.
     /// - Complexity: O(facts)
     func defaults(of facts: [Fact], besides waiting: [UnknownFacts.Entry]) -> [Fact] {
-        var written: [ObjectUID: Set<Int>] = [:]
-        for case .cell(let uid, _, let cell, _) in facts { written[uid, default: []].insert(cell) }
-        var others: [ObjectUID: Set<String>] = [:]
+        var written: [ObjectUID: Set<String>] = [:]
+        for case .cell(let uid, let place, let cell, let version) in facts {
+            for (column, field) in zip(entities[place].cells[cell], version.value)
+            where field != .unstated {
+                written[uid, default: []].insert(
+                    SQLName.folded(entities[place].columns[column].name))
+            }
+        }
         for entry in waiting {
             guard let uid = entry.fact.object else { continue }
-            others[uid, default: []].formUnion(entry.columns.map(SQLName.folded))
+            written[uid, default: []].formUnion(entry.columns.map(SQLName.folded))
         }
         var defaults: [Fact] = []
         for case .life(let uid, let place, let life) in facts where life.kind == .created {
-            let entity = entities[place]
-            for (cell, columns) in entity.cells.enumerated()
-            where !(written[uid]?.contains(cell) ?? false) {
-                let names = columns.map { SQLName.folded(entity.columns[$0].name) }
-                if !(others[uid]?.isDisjoint(with: names) ?? true) { continue }
-                defaults.append(
-                    .cell(
-                        uid, entity: place, cell: cell, entity.defaultVersion(of: cell, at: life)))
+            let known = written[uid] ?? []
+            defaults += entities[place].defaults { !known.contains($0) }.map { cell, value in
+                .cell(
+                    uid, entity: place, cell: cell,
+                    Version(life.dot, incarnation: life.incarnation, value: value))
             }
         }
         return defaults

@@ -63,7 +63,10 @@ struct WaitingMerge {
                 })
             else { continue }
             let shown = object.record.cells[cell].first { $0.dot == met }
-            if shown?.value == version.value { continue }
+            let isShown = shown.map { shown in
+                zip(shown.value, version.value).allSatisfy { $1 == .unstated || $0 == $1 }
+            }
+            if isShown ?? false { continue }
             try storage.conflicts.writeClosed(
                 ConflictStorage.Entry(
                     id: VersionID(uid, cell: cell, dot: version.dot), entity: entity, reason: .lost,

@@ -137,7 +137,7 @@ struct ReplicaRenewal {
         _ = try storage.unknown.removeAll { entry in
             guard entry.fact.dot != renamed(entry.fact.dot, to: new) else { return nil }
             affected.append(entry)
-            return entry.fact
+            return ([entry.fact], [])
         }
         for entry in affected {
             let fact: Fact
@@ -155,10 +155,7 @@ struct ReplicaRenewal {
                         renamed(version.dot, to: new), incarnation: version.incarnation,
                         value: renamed(version.value, to: new)))
             }
-            let entity = Batch.Entity(
-                name: entry.entity, isPrivate: entry.isPrivate, sharesNumbers: entry.sharesNumbers,
-                cells: [entry.columns])
-            try storage.unknown.write(fact, of: [entity])
+            try storage.unknown.write(fact, of: entry.described, columns: entry.columns)
         }
     }
 }

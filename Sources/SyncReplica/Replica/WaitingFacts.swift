@@ -63,9 +63,6 @@ struct WaitingFacts {
         }
         let columns = Set(registers.flatMap(\.columns))
         let missing = columns.filter { schema.position(ofColumn: $0, entity: position) == nil }
-        guard !missing.isEmpty else {
-            return .otherConstraints(columns.map { names.title(ofColumn: $0, of: entity) }.sorted())
-        }
         let titles = missing.map {
             foreign.name(ofColumn: $0, of: entity) ?? SchemaIdentity.title($0)
         }

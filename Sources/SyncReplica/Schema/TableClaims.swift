@@ -110,6 +110,7 @@ extension Field {
         switch self {
         case .value(let value): return value
         case .reference(let uid, _): return .integer(Int64(uid.low >> 1))
+        case .unstated: return .null
         }
     }
 }

@@ -3,15 +3,18 @@ import SyncStorage
 
 /// The entities of a batch, with the cells of facts that are only forwarded. Forwarded cells of an
 /// entity of this replica follow its own, and are repeated in an entity of the same name at the
-/// end: in these cells the inserts of this replica have no value (``Batch/defaults(in:)``). A
-/// table that identifies rows otherwise than this replica's of the same name is there, too.
+/// end: in these cells the inserts of this replica have no value (``Batch/defaults(in:)``). So do
+/// cells of columns that are a part of one here, which are not repeated. A table that identifies rows otherwise than this replica's of the same name is there, too.
 struct DescribedEntities {
     private(set) var entities: [Batch.Entity]
     private let ownCount: Int
+    /// The number of cells that each entity of this replica has.
+    private let ownCells: [Int]
 
     init(_ entities: [Batch.Entity]) {
         self.entities = entities
         ownCount = entities.count
+        ownCells = entities.map(\.cells.count)
     }
 
     /// A fact as the batch names it.
@@ -25,10 +28,25 @@ struct DescribedEntities {
         case .life(let uid, _, let life):
             return .life(uid, entity: own ?? forwardedPlace(of: entry, name: name), life)
         case .cell(let uid, _, _, let version):
-            if own != nil { _ = cell(entry.columns, at: forwardedPlace(of: entry, name: name)) }
+            if let own {
+                let known = Set(entities[own].cells[..<ownCells[own]].joined().map(SQLName.folded))
+                let others = entry.columns.filter { !known.contains(SQLName.folded($0)) }
+                if !others.isEmpty { _ = cell(others, at: forwardedPlace(of: entry, name: name)) }
+            }
             let place = own ?? forwardedPlace(of: entry, name: name)
             return .cell(uid, entity: place, cell: cell(entry.columns, at: place), version)
         }
+    }
+
+    /// A version of a part of a cell as the batch names it: of a cell that has these columns alone.
+    mutating func described(
+        _ version: Version, of uid: ObjectUID, entity place: Int, cell: Int
+    ) -> Fact {
+        let stated = version.value.indices.filter { version.value[$0] != .unstated }
+        let columns = stated.map { entities[place].cells[cell][$0] }
+        let part = Version(
+            version.dot, incarnation: version.incarnation, value: stated.map { version.value[$0] })
+        return .cell(uid, entity: place, cell: self.cell(columns, at: place), part)
     }
 
     private mutating func cell(_ columns: [String], at place: Int) -> Int {

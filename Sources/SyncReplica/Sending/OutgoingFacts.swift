@@ -210,6 +210,7 @@ extension ValueSpans {
             text.textBytes.withUnsafeBytes { append($0, isText: true) }
         case .value(.blob(let blob)): blob.withUnsafeBytes { append($0, isText: false) }
         case .reference(_, let part): append(object: target, part: Int32(part))
+        case .unstated: preconditionFailure("a part of a cell is sent as a cell of its own")
         }
     }
 }

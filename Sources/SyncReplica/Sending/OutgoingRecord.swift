@@ -20,6 +20,8 @@ struct OutgoingRecord {
     }
 
     private(set) var facts: [Placed] = []
+    /// Whether a version states a part of its cell.
+    private(set) var hasParts = false
     private var cellCount = 0
 
     /// Reads a record.
@@ -51,6 +53,7 @@ struct OutgoingRecord {
             }
         }
         guard !reader.cursor.isBroken, reader.cursor.isAtEnd else { throw OutgoingFacts.damaged }
+        hasParts = reader.cursor.hasMetPart
     }
 
     /// Writes the record with some of its facts alone, never in the compact form.

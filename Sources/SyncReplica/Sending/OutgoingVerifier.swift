@@ -41,7 +41,9 @@ struct OutgoingVerifier {
         for (alias, dot) in try storage.objects.aliases() {
             stored[dot, default: []].append(.alias(alias.first, alias.second, dot))
         }
-        let unknown = Set(try storage.unknown.all().map(\.fact.dot))
+        // Those of parts of cells are in other cells of the batch.
+        let parts = stored.filter { $0.value.contains(where: \.isPartial) }.keys
+        let unknown = Set(try storage.unknown.all().map(\.fact.dot)).union(parts)
         for batch in batches {
             let facts = batch.facts
             for transaction in batch.transactions where !unknown.contains(transaction.header.dot) {

@@ -7,6 +7,8 @@ struct ByteCursor {
     private(set) var isBroken = false
     /// Whether a blob was skipped that begins as a state does.
     private(set) var hasMetState = false
+    /// Whether a field was skipped of a column that its version does not state.
+    private(set) var hasMetPart = false
 
     init(_ bytes: UnsafeRawBufferPointer, at position: Int = 0) {
         self.bytes = bytes
@@ -92,6 +94,7 @@ struct ByteCursor {
             skip(16)
             _ = varint()
             return isBroken ? nil : start
+        case RecordCoding.unstatedTag: hasMetPart = true
         default: isBroken = true
         }
         return nil

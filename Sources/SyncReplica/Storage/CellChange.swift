@@ -26,31 +26,42 @@ struct CellChange {
         }
     }
 
-    /// The record in the present cells. A cell that was joined from several has one version for
-    /// each version of its first part; new columns show their default, as in SQLite.
-    /// - Complexity: O(facts of the record)
+    /// The record in the present cells. It states the same: a version of several columns becomes
+    /// versions of parts of it, and those of one transaction that are one cell now become one. New
+    /// columns show their default, as in SQLite.
+    /// - Complexity: O(facts of the record, squared for those of one cell)
     func converted(_ record: ObjectRecord) -> ObjectRecord {
         var result = ObjectRecord(entity: record.entity, cellCount: entity.cells.count)
         result.life = record.life
         for (cell, columns) in entity.cells.enumerated() {
-            let parts = columns.map { sources[$0] }
-            let value = entity.defaultValue(of: cell)
-            guard let first = parts.compactMap(\.self).first else {
-                result.cells[cell] = record.inserts.map {
-                    Version($0.dot, incarnation: $0.incarnation, value: value)
+            let nothing = [Field](repeating: .unstated, count: columns.count)
+            var versions: [Version] = []
+            func add(_ field: Field, at place: Int, by version: Version) {
+                var value = nothing
+                value[place] = field
+                let part = Version(version.dot, incarnation: version.incarnation, value: value)
+                let known = versions.firstIndex {
+                    $0.dot == part.dot && $0.incarnation == part.incarnation
                 }
-                if let version = record.unwritten(value) { result.cells[cell].append(version) }
-                continue
+                guard let known else { return versions.append(part) }
+                versions[known] = versions[known].joined(part)
             }
-            result.cells[cell] = record.cells[first.cell].map { version in
-                let value = zip(parts, value).map { part, missing -> Field in
-                    guard let part else { return missing }
-                    let versions = record.cells[part.cell]
-                    let same = versions.first { $0.dot == version.dot } ?? versions.first
-                    return same?.value[part.place] ?? missing
+            for (place, column) in columns.enumerated() {
+                guard let source = sources[column] else {
+                    let value = Field.value(entity.columns[column].defaultValue)
+                    let inserts = record.inserts.map {
+                        Version($0.dot, incarnation: $0.incarnation, value: [])
+                    }
+                    let writers = inserts + [record.unwritten([])].compactMap(\.self)
+                    for version in writers { add(value, at: place, by: version) }
+                    continue
                 }
-                return Version(version.dot, incarnation: version.incarnation, value: value)
+                for version in record.cells[source.cell]
+                where version.value[source.place] != .unstated {
+                    add(version.value[source.place], at: place, by: version)
+                }
             }
+            result.cells[cell] = versions
         }
         return result
     }

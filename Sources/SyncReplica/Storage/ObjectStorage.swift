@@ -419,6 +419,7 @@ final class ObjectStorage {
     }
 
     private func bind(_ object: StoredObject, uid: ObjectUID, to write: Statement) throws {
+        if object.record.hasParts { try Metadata(connection).use(.partialVersions) }
         let key = object.key.map { StoredKey.value(of: $0, as: .selfDescribing) }
         write.bind(uid.bytes, at: Column.uid + 1)
         write.bind(shapes.number(of: object.record.entity), at: Column.shape + 1)

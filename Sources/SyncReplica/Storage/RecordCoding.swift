@@ -5,8 +5,8 @@ import SyncValues
 /// `syncd_replica`.
 ///
 /// Life facts (count; kind, incarnation, dot), then the number of the entity's cells, and for each
-/// of them its versions (count; dot, incarnation, one field per column). A field is a value, or 5,
-/// an identity and the number of its key column.
+/// of them its versions (count; dot, incarnation, one field per column). A field is a value; or 5, an
+/// identity and the number of its key column; or 6, where the version states other columns alone.
 ///
 /// A record is *compact* if it has one life fact, the object's first creation, and one version of
 /// each cell, all of incarnation 1, and if no cell after the 62nd has another dot than the
@@ -16,6 +16,8 @@ import SyncValues
 /// versions wrote the long form alone.
 enum RecordCoding {
     static let referenceTag: UInt8 = 5
+    /// Of a column that a version says nothing about.
+    static let unstatedTag: UInt8 = 6
 
     /// - Throws: SQLite errors: a replica may be new.
     /// - Complexity: O(facts)
@@ -146,6 +148,7 @@ enum RecordCoding {
             writer.append(byte: referenceTag)
             writer.append(uid)
             writer.append(varint: UInt64(part))
+        case .unstated: writer.append(byte: unstatedTag)
         }
     }
 
@@ -163,6 +166,7 @@ enum RecordCoding {
 
     static func field(from reader: inout ByteReader) throws -> Field {
         let tag = try reader.byte()
+        if tag == unstatedTag { return .unstated }
         guard tag == referenceTag else { return .value(try reader.value(tag: tag)) }
         let uid = try reader.identifier(ObjectUID.self)
         return .reference(uid, part: try reader.count(atMost: BatchLimits.entitiesMax))

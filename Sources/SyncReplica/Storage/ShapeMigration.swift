@@ -32,18 +32,21 @@ struct ShapeMigration {
         let change = CellChange(of: present, from: cells)
         let widths = cells.map(\.count)
         let names = Set(present.columns.map { SQLName.folded($0.name) })
-        let dropped = cells.indices.filter { !names.isSuperset(of: cells[$0]) }
         let former = Batch.Entity(name: present.name, isPrivate: present.isPrivate, cells: cells)
+        let dropped = cells.map { columns in
+            columns.indices.filter { !names.contains(columns[$0]) }
+        }
         try ObjectStorage.rewriteRecords(connection, ofShape: shape) { uid, bytes in
             let record = try RecordCoding.decode(
                 bytes, entity: entity, widths: widths, replicas: replicas)
-            for cell in dropped {
+            for (cell, places) in dropped.enumerated() where !places.isEmpty {
                 for version in record.cells[cell] where !version.isUnwritten {
-                    try unknown.write(
-                        .cell(uid, entity: 0, cell: cell, version), of: [former])
+                    try keep(version, of: uid, in: places, of: former, columns: cells[cell])
                 }
             }
-            return try RecordCoding.encode(change.converted(record), replicas: replicas)
+            let converted = change.converted(record)
+            if converted.hasParts { try Metadata(connection).use(.partialVersions) }
+            return try RecordCoding.encode(converted, replicas: replicas)
         }
         try ConflictCells(connection).follow(present)
         let places = change.places(count: cells.count)
@@ -51,5 +54,17 @@ struct ShapeMigration {
         try HeaderStorage.rewriteDetails(connection) {
             try HeaderDetails.renumbered($0, shape: shape, cells: places)
         }
+    }
+
+    /// Keeps what a version states of columns that were dropped.
+    private func keep(
+        _ version: Version, of uid: ObjectUID, in places: [Int], of entity: Batch.Entity,
+        columns: [String]
+    ) throws {
+        let stated = places.filter { version.value[$0] != .unstated }
+        let part = Version(
+            version.dot, incarnation: version.incarnation, value: stated.map { version.value[$0] })
+        try unknown.write(
+            .cell(uid, entity: 0, cell: 0, part), of: entity, columns: stated.map { columns[$0] })
     }
 }

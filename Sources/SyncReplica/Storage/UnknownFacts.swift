@@ -21,6 +21,13 @@ final class UnknownFacts {
         let fact: Fact
         /// The private number that the object had at the sender.
         let number: Int64?
+
+        /// The entity with the cell that the fact is about.
+        var described: Batch.Entity {
+            Batch.Entity(
+                name: entity, isPrivate: isPrivate, sharesNumbers: sharesNumbers,
+                cells: columns.isEmpty ? [] : [columns])
+        }
     }
 
     private let replicas: ReplicaNames
@@ -46,19 +53,17 @@ final class UnknownFacts {
 
     /// Keeps a fact.
     /// - Parameters:
-    ///   - entities: what the fact names by position.
+    ///   - entity: what the fact is about.
+    ///   - columns: those that a version has the fields of; none for a life fact.
     ///   - number: the private number that the object has at the sender.
     /// - Throws: SQLite errors.
-    func write(_ fact: Fact, of entities: [Batch.Entity], number: Int64? = nil) throws {
-        let entity: Batch.Entity
-        var columns: [String] = []
+    func write(
+        _ fact: Fact, of entity: Batch.Entity, columns: [String], number: Int64? = nil
+    ) throws {
         switch fact {
         case .alias: return
-        case .life(_, let place, _): entity = entities[place]
-        case .cell(_, let place, let cell, _):
-            entity = entities[place]
-            columns = entity.cells[cell]
-            if columns.isEmpty { return }
+        case .life: break
+        case .cell: if columns.isEmpty { return }
         }
         insert.bind(try replicas.number(of: fact.dot.replica), at: 1)
         insert.bind(fact.dot.number, at: 2)
@@ -120,21 +125,31 @@ final class UnknownFacts {
         return registers
     }
 
-    /// Removes the facts that have a place now.
-    /// - Parameter place: the fact as the present schema names it; nil where there is no place.
+    /// Removes what has a place now.
+    /// - Parameter place: the facts that the present schema has in place of a kept one, and the
+    ///   positions of its columns that still have none; nil where there is no place.
     /// - Returns: the facts, and the private numbers of their objects at their senders.
     /// - Throws: SQLite errors; `badData` for facts that cannot be read.
     /// - Complexity: O(kept facts)
     func removeAll(
-        withPlace place: (Entry) -> Fact?
+        withPlace place: (Entry) -> (facts: [Fact], rest: [Int])?
     ) throws -> (facts: [Fact], numbers: [ObjectUID: Int64]) {
         var facts: [Fact] = []
         var numbers: [ObjectUID: Int64] = [:]
         for entry in try all() {
-            guard let fact = place(entry) else { continue }
-            facts.append(fact)
-            if let uid = fact.object, let number = entry.number { numbers[uid] = number }
+            guard let placed = place(entry), !placed.facts.isEmpty else { continue }
+            facts += placed.facts
+            if let uid = entry.fact.object, let number = entry.number { numbers[uid] = number }
             try remove.run(.integer(entry.id))
+            guard !placed.rest.isEmpty, case .cell(let uid, _, _, let version) = entry.fact else {
+                continue
+            }
+            let part = Version(
+                version.dot, incarnation: version.incarnation,
+                value: placed.rest.map { version.value[$0] })
+            try write(
+                .cell(uid, entity: 0, cell: 0, part), of: entry.described,
+                columns: placed.rest.map { entry.columns[$0] }, number: entry.number)
         }
         return (facts, numbers)
     }

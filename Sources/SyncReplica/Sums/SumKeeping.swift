@@ -66,26 +66,16 @@ struct SumKeeping {
     }
 
     private func sums(at: [UInt8]) throws -> StateSums {
-        let waiting = try storage.unknown.registers().filter {
+        let isWaiting = try storage.unknown.registers().contains {
             !storage.schema.hasDropped($0.columns, of: $0.entity)
         }
         let totals = try storage.totals.complete(objects: storage.objects)
-        var ambiguous: Set<Int> = []
-        for register in waiting {
-            // Columns that are all here, in another grouping: rows differ until that is resolved.
-            guard let entity = storage.schema.position(ofEntity: register.entity),
-                register.columns.allSatisfy({
-                    storage.schema.position(ofColumn: $0, entity: entity) != nil
-                })
-            else { continue }
-            ambiguous.insert(entity)
-        }
-        let entities = storage.totals.places.filter { !ambiguous.contains($0) }.map { place in
+        let entities = storage.totals.places.map { place in
             StateSums.Entity(
                 name: storage.totals.name(place), structure: storage.totals.structure(place),
                 facts: totals[place].facts, shown: totals[place].shown)
         }
         return StateSums(
-            at: at, schema: waiting.isEmpty ? storage.schemaHash : nil, entities: entities)
+            at: at, schema: isWaiting ? nil : storage.schemaHash, entities: entities)
     }
 }

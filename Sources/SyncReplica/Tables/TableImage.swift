@@ -184,6 +184,7 @@ struct TableImage {
     ///   most one for each table, merged facts may have more.
     private func spelled(_ field: Field, depth: Int = 0) -> Value? {
         switch field {
+        case .unstated: return nil
         case .value(let value): return value
         case .reference(let uid, let part):
             guard let row = view.rows[uid] else { return nil }

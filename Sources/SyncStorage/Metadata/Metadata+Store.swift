@@ -52,9 +52,12 @@ extension Metadata {
         package static let shortLists = Writing(rawValue: 256)
         /// What was written after a place is found by `syncd_extent`.
         package static let extents = Writing(rawValue: 512)
+        /// Records may have versions of some columns of a cell.
+        package static let partialVersions = Writing(rawValue: 1024)
         /// All that this code knows.
         static let known: Writing = [
             .sharedNumbers, .ascendingIdentities, .compactRecords, .shortLists, .extents,
+            .partialVersions,
         ]
     }
 
@@ -258,7 +261,9 @@ extension Metadata {
             """, on: connection
         ).run()
         let present = Writing(rawValue: try integer(.writes))
-        let kept = present.subtracting([.compactRecords, .shortLists, .extents])
+        let kept = present.subtracting([
+            .compactRecords, .shortLists, .extents, .partialVersions,
+        ])
         if kept != present { try set(.writes, to: .integer(kept.rawValue)) }
     }
 

@@ -19,6 +19,7 @@ struct Image {
         for (key, name) in before where view.shownAs[name] == name { present[name] = tables[key] }
         func value(_ field: Field) -> Value {
             switch field {
+            case .unstated: return .null
             case .value(let value): return value
             case .reference(let uid, let part):
                 guard let row = view.rows[uid] else { return .null }

@@ -29,7 +29,7 @@ struct WaitingText {
                 switch changes.reason {
                 case .noTable, .notTracked, .nameTaken: columns = []
                 case .noColumns(let names), .columnNamesTaken(let names),
-                    .otherConstraints(let names), .otherKey(let names), .dropped(let names):
+                    .otherKey(let names), .dropped(let names):
                     columns = names
                 }
                 return .object([
@@ -47,7 +47,6 @@ struct WaitingText {
         case .nameTaken: return "nameTaken"
         case .noColumns: return "noColumns"
         case .columnNamesTaken: return "columnNamesTaken"
-        case .otherConstraints: return "otherConstraints"
         case .otherKey: return "otherKey"
         case .dropped: return "dropped"
         }
@@ -94,11 +93,6 @@ struct WaitingText {
                 ? " The newest schema of the store has none either. Add it: synctool alter "
                     + "\(database) \(Shell.quoted("ALTER TABLE \(changes.entity) ADD COLUMN ..."))"
                 : " Run: \(remedy)"
-        case .otherConstraints(let names):
-            let list = names.map(Self.quoted).joined(separator: ", ")
-            text += "the constraints on \(list) differ from the sender's."
-            text +=
-                " Rebuild the table with the sender's constraints: synctool alter \(database) SQL"
         case .otherKey(let names):
             let list = names.map(Self.quoted).joined(separator: ", ")
             text += "this database has another table of this name, whose rows are identified by"
