@@ -27,7 +27,8 @@ struct Simulate: AsyncParsableCommand {
             Of files: ordinary; plain, as most stores are; crowded: plain, with more conflicts; \
             simple: as most programs are, with large commits; migrating: schemas change at once; \
             loose: writers refer to rows that are not there; orphaned: some replicas do not \
-            synchronise a table yet that others refer to.
+            synchronise a table yet that others refer to; \
+            tied: constraints over two columns come and go.
             """)
     var schedules = StoreSimulation.Schedules.ordinary
 

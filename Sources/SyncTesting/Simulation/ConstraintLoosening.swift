@@ -26,11 +26,10 @@ struct ConstraintLoosening {
     init?(_ schema: SimulatedSchema, seed: UInt64) {
         var random = SeededRandom(seed: seed &+ 0x11_0000_0000)
         guard random.chance(0.35) else { return nil }
-        // A constraint over several columns ties them: replicas with and without it would state
-        // different cells.
+        // One over several columns ties them: replicas with and without it state different cells.
         var choices: [(table: String, kind: Kind)] = []
         for (position, entity) in schema.merge.entities.enumerated() {
-            if let index = schema.indexes[position], index.flag == nil, index.terms.count == 1 {
+            if schema.indexes[position] != nil {
                 choices.append((entity.name, .index))
             }
             if schema.tables[position].contains(Self.constraint) {

@@ -4,16 +4,21 @@ import SyncMerge
 /// A constraint that the replicas of a simulation get at different moments, as a migration does
 /// that cleans the rows first: texts that several rows have are changed or their rows deleted, or
 /// NULL gets a text; then a UNIQUE index or NOT NULL comes, before any replica has read the file.
+///
+/// Many an index has another column, too, or a CHECK comes over both, which accepts everything: then
+/// the columns are one cell where the constraint is, and two elsewhere. Such an index goes again.
 struct ConstraintTightening {
     /// What comes.
-    private enum Kind { case index, required }
+    private enum Kind { case index, required, check }
 
-    /// The column, which must keep its name.
-    static let columns: Set<String> = ["d"]
     private static let column = "d"
 
+    /// The columns under the constraint, which must keep their names.
+    let columns: Set<String>
     private let entity: MergeEntity
     private let kind: Kind
+    /// The columns of the index, or of the CHECK.
+    private let terms: [String]
     private var random: SeededRandom
     /// The files that have the constraint.
     private var tightened: Set<String> = []
@@ -21,12 +26,21 @@ struct ConstraintTightening {
     private var count = 2_000_000
 
     /// Draws the constraint.
+    /// - Parameter isTying: whether it makes several columns one cell.
     /// - Returns: nil: this seed gets none.
-    init?(_ schema: SimulatedSchema, seed: UInt64) {
+    init?(_ schema: SimulatedSchema, seed: UInt64, isTying: Bool) {
         var random = SeededRandom(seed: seed &+ 0x18_0000_0000)
-        guard random.chance(0.35) else { return nil }
-        entity = random.pick(schema.merge.entities)
-        kind = random.pick([.index, .index, .required])
+        guard isTying || random.chance(0.35) else { return nil }
+        let entity = random.pick(schema.merge.entities)
+        let kind = random.pick(isTying ? [Kind.index, .index, .check] : [.index, .index, .required])
+        let others = entity.columns.indices.filter { place in
+            !entity.key.contains(place) && entity.columns[place].name != Self.column
+        }
+        let hasOther = kind != .required && !others.isEmpty && (isTying || random.chance(0.6))
+        terms = [Self.column] + (hasOther ? [entity.columns[random.pick(others)].name] : [])
+        columns = Set(terms)
+        self.entity = entity
+        self.kind = kind
         self.random = random
     }
 
@@ -34,13 +48,21 @@ struct ConstraintTightening {
     mutating func step(_ stores: [SimulatedStore]) throws {
         guard random.chance(0.4) else { return }
         let store = random.pick(stores)
-        if tightened.contains(store.path) { return }
+        if tightened.contains(store.path) {
+            if terms.count > 1, kind == .index, random.chance(0.3) { try loosen(store) }
+            return
+        }
         if random.chance(0.6) { try spoil(store) } else { try tighten(store) }
     }
 
     /// Every replica has the constraint from now on.
     mutating func finish(_ stores: [SimulatedStore]) throws {
         for store in stores where !tightened.contains(store.path) { try tighten(store) }
+    }
+
+    private mutating func loosen(_ store: SimulatedStore) throws {
+        tightened.remove(store.path)
+        try store.database.run("DROP INDEX \(entity.name)_tight")
     }
 
     private mutating func text() -> Value {
@@ -66,16 +88,20 @@ struct ConstraintTightening {
         if !isAtOnce { try commit(store) }
         let table = store.table(entity.name)
         if kind == .index {
-            try store.database.run("CREATE UNIQUE INDEX \(entity.name)_tight ON \(table)(d)")
+            try store.database.run(
+                "CREATE UNIQUE INDEX \(entity.name)_tight ON \(table)"
+                    + "(\(terms.joined(separator: ", ")))")
             if isAtOnce { try commit(store) }
             return
         }
+        let both = terms.map { "\($0) IS NULL" }.joined(separator: " OR ")
+        let constraint = kind == .check ? " CHECK(\(both) OR true)" : " NOT NULL"
         try TableRebuild(table, in: store).run(
             isAtOnce: random.chance(0.7), number: count
         ) { definition in
             let old = "\(Self.column) TEXT"
             guard let place = definition.range(of: old) else { return definition }
-            return definition.replacingCharacters(in: place, with: old + " NOT NULL")
+            return definition.replacingCharacters(in: place, with: old + constraint)
         }
         try store.remember()
     }
@@ -84,10 +110,12 @@ struct ConstraintTightening {
     private mutating func clean(_ store: SimulatedStore) throws {
         var seen: Set<Value> = []
         for (key, value) in try rows(of: store) {
-            let isBad =
-                kind == .index
-                ? value != .null && !seen.insert(value).inserted
-                : value == .null
+            let isBad: Bool
+            switch kind {
+            case .index: isBad = value != .null && !seen.insert(value).inserted
+            case .required: isBad = value == .null
+            case .check: isBad = false
+            }
             guard isBad else { continue }
             if kind == .index, random.chance(0.4), try delete(key, of: store) { continue }
             try write(text(), to: key, of: store)

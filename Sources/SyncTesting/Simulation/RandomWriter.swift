@@ -328,7 +328,7 @@ extension StoreSimulation.Schedules {
     /// What a statement of a writer may do, as often as it is named.
     fileprivate var operations: [RandomWriter.Operation] {
         switch self {
-        case .ordinary, .migrating, .loose: RandomWriter.operations
+        case .ordinary, .migrating, .loose, .tied: RandomWriter.operations
         case .plain, .simple, .orphaned: RandomWriter.plainOperations
         case .crowded: RandomWriter.plainOperations + RandomWriter.operations
         }

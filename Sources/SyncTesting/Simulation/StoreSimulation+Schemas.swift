@@ -18,6 +18,9 @@ extension StoreSimulation {
         /// Plain ones in which rows refer to a table that some replicas do not synchronise yet
         /// (``ParentGrowth``).
         case orphaned
+        /// Ordinary ones in which a constraint over two columns comes and goes: what is one cell at
+        /// one replica is two at another (``ConstraintTightening``).
+        case tied
     }
 }
 
@@ -29,7 +32,7 @@ extension StoreSimulation.Schedules {
     /// Draws a schema.
     func schema(_ random: inout SeededRandom) -> SimulatedSchema {
         switch self {
-        case .ordinary, .migrating: RandomSchema.draw(&random, convertsReferences: true)
+        case .ordinary, .migrating, .tied: RandomSchema.draw(&random, convertsReferences: true)
         case .plain, .orphaned: PlainSchema.draw(&random, isCrowded: false)
         case .simple: SimpleSchema.draw(&random)
         case .loose: RandomSchema.draw(&random, isLoose: true, convertsReferences: true)

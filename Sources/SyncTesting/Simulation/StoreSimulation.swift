@@ -145,10 +145,10 @@ package struct StoreSimulation {
         table = TableGrowth(schema, seed: seed)
         migration = isPlain ? nil : ForeignMigration(seed: seed)
         loosening = keepsConstraints ? nil : ConstraintLoosening(schema, seed: seed)
-        tightening = keepsConstraints ? nil : ConstraintTightening(schema, seed: seed)
-        late = LateEdits(
-            schema, seed: seed,
-            sparing: tightening == nil ? [] : ConstraintTightening.columns)
+        tightening =
+            keepsConstraints
+            ? nil : ConstraintTightening(schema, seed: seed, isTying: schedules == .tied)
+        late = LateEdits(schema, seed: seed, sparing: tightening?.columns ?? [])
         lies = isPlain ? nil : LyingSnapshots(seed: seed, count: count)
         renaming =
             isPlain
@@ -156,7 +156,7 @@ package struct StoreSimulation {
             : SchemaRenaming(
                 seed: seed,
                 sparing: (loosening == nil ? [] : ConstraintLoosening.columns)
-                    .union(tightening == nil ? [] : ConstraintTightening.columns),
+                    .union(tightening?.columns ?? []),
                 wanted: (SchemaGrowth.column, table?.name))
         // Nothing happens to most such schemas.
         let isQuiet = schedules.isLasting || schedules == .simple && seed % 4 != 0
