@@ -61,6 +61,14 @@ struct StoreSimulationTests {
         #expect(tally.commits > 0 && tally.comparisons > 0)
     }
 
+    /// A long run: `swift run -c release syncsim --kind files --schedules tied --count 1000`.
+    @Test("columns that are one cell on some replicas alone have the same values", arguments: [1])
+    func tiedStoresConverge(seed: UInt64) throws {
+        let folder = try TemporaryFolder()
+        let tally = try StoreSimulation.run(seed: seed, schedules: .tied, in: folder.path)
+        #expect(tally.commits > 0 && tally.comparisons > 0)
+    }
+
     /// A long run: `swift run -c release syncsim --kind files --schedules crowded --count 1000`.
     ///
     /// Seed 11: a deleted row that two returning replicas showed for its children was not stated

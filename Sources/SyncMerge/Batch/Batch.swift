@@ -295,7 +295,8 @@ extension Batch {
                 let rest = resolved?.rest ?? Array(version.value.indices)
                 if rest.isEmpty { continue }
                 let part = Version(
-                    version.dot, incarnation: version.incarnation, value: rest.map { version.value[$0] })
+                    version.dot, incarnation: version.incarnation,
+                    value: rest.map { version.value[$0] })
                 unknown.append(
                     UnplacedFact(
                         fact: .cell(uid, entity: entity, cell: cell, part), entity: entity,

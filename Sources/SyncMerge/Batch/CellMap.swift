@@ -1,5 +1,5 @@
-/// Maps the cells of a sender's entity to the receiver's, by their columns: where constraints differ,
-/// one has columns in one cell that are several at the other.
+/// Maps the cells of a sender's entity to the receiver's, by their columns: where constraints
+/// differ, one has columns in one cell that are several at the other.
 package struct CellMap {
     /// What a cell of the sender is here.
     private struct Target {

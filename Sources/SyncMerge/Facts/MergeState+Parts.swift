@@ -1,6 +1,6 @@
-/// Cells of which some versions state a part: ``Version/isPartial``. Whatever is asked of such a cell
-/// is asked of each of its columns alone, as if it was a cell; where all versions are whole, that is
-/// the same.
+/// Cells of which some versions state a part: ``Version/isPartial``. Whatever is asked of such a
+/// cell is asked of each of its columns alone, as if it was a cell; where all versions are whole,
+/// that is the same.
 extension MergeState {
     /// What several versions of a cell show together: one of them, or, where some state a part, of
     /// each column what ``chosen(from:policy:dot:name:)`` says.

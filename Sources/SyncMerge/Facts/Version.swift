@@ -21,8 +21,9 @@ package struct Version: Sendable, Hashable {
 
 /// Which columns are one cell follows from the constraints of a replica, and these differ while one
 /// has an index that another one does not have yet. A version of some of the columns of a cell is
-/// kept as it is: it overwrites what its writer had seen of these columns, and nothing else. So what
-/// is merged does not depend on the constraints, and what is sent can be shown by each replica.
+/// kept as it is: it overwrites what its writer had seen of these columns, and nothing else. So
+/// what is merged does not depend on the constraints, and what is sent can be shown by each
+/// replica.
 extension Version {
     /// Whether it states some of the columns of its cell, and not the others.
     package var isPartial: Bool { value.contains(.unstated) }

@@ -4,7 +4,8 @@ import SyncStorage
 /// The entities of a batch, with the cells of facts that are only forwarded. Forwarded cells of an
 /// entity of this replica follow its own, and are repeated in an entity of the same name at the
 /// end: in these cells the inserts of this replica have no value (``Batch/defaults(in:)``). So do
-/// cells of columns that are a part of one here, which are not repeated. A table that identifies rows otherwise than this replica's of the same name is there, too.
+/// cells of columns that are a part of one here, which are not repeated. A table that identifies
+/// rows otherwise than this replica's of the same name is there, too.
 struct DescribedEntities {
     private(set) var entities: [Batch.Entity]
     private let ownCount: Int

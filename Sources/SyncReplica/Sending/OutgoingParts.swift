@@ -220,8 +220,7 @@ struct OutgoingParts {
         _ record: ObjectRecord, of uid: ObjectUID, number: Int64?
     ) throws {
         func add(_ fact: Fact) throws {
-            guard let part = try part(of: fact.dot) else { return }
-            parts[part].others.append((fact, number))
+            if let part = try part(of: fact.dot) { parts[part].others.append((fact, number)) }
         }
         for life in record.life { try add(.life(uid, entity: record.entity, life)) }
         for (cell, versions) in record.cells.enumerated() {

@@ -5,8 +5,9 @@ import SyncValues
 /// `syncd_replica`.
 ///
 /// Life facts (count; kind, incarnation, dot), then the number of the entity's cells, and for each
-/// of them its versions (count; dot, incarnation, one field per column). A field is a value; or 5, an
-/// identity and the number of its key column; or 6, where the version states other columns alone.
+/// of them its versions (count; dot, incarnation, one field per column). A field is a value; or 5,
+/// an identity and the number of its key column; or 6, where the version states other columns
+/// alone.
 ///
 /// A record is *compact* if it has one life fact, the object's first creation, and one version of
 /// each cell, all of incarnation 1, and if no cell after the 62nd has another dot than the

@@ -5,8 +5,9 @@ import SyncMerge
 /// that cleans the rows first: texts that several rows have are changed or their rows deleted, or
 /// NULL gets a text; then a UNIQUE index or NOT NULL comes, before any replica has read the file.
 ///
-/// Many an index has another column, too, or a CHECK comes over both, which accepts everything: then
-/// the columns are one cell where the constraint is, and two elsewhere. Such an index goes again.
+/// Many an index has another column, too, or a CHECK comes over both, which accepts everything:
+/// then the columns are one cell where the constraint is, and two elsewhere. Such an index goes
+/// again.
 struct ConstraintTightening {
     /// What comes.
     private enum Kind { case index, required, check }
@@ -32,7 +33,7 @@ struct ConstraintTightening {
         var random = SeededRandom(seed: seed &+ 0x18_0000_0000)
         guard isTying || random.chance(0.35) else { return nil }
         let entity = random.pick(schema.merge.entities)
-        let kind = random.pick(isTying ? [Kind.index, .index, .check] : [.index, .index, .required])
+        let kind = random.pick([Kind.index, .index, isTying ? .check : .required])
         let others = entity.columns.indices.filter { place in
             !entity.key.contains(place) && entity.columns[place].name != Self.column
         }

@@ -42,6 +42,30 @@ struct BatchDefaultTests {
         #expect(batch(.deleted, cells: []).defaults(in: schema).isEmpty)
     }
 
+    /// `a` and `b` are one cell at the sender, which forwards `a` alone, of another replica. Earlier
+    /// versions repeated such a cell like one of a column that they did not have.
+    @Test("a column that the sender forwards as a part of its own cell has no default")
+    func forwardedParts() {
+        var batch = batch(.created, cells: [])
+        batch.entities = [
+            .init(name: "t", isPrivate: true, cells: [["a", "b"], ["a"]]),
+            .init(name: "t", isPrivate: true, cells: [["a"]]),
+        ]
+        #expect(batch.defaults(in: schema) == expected)
+        batch.entities[0].cells[0] = ["b"]
+        #expect(batch.defaults(in: schema).count == 2)
+    }
+
+    @Test("of a cell of several columns it is stated of those alone that the sender does not have")
+    func parts() {
+        let tied = MergeEntity(
+            name: "t", columns: ["id", "a", "b", "added"].map { MergeEntity.Column($0) }, key: [0],
+            identity: .privateNumber, uniques: [[1, 3]])
+        let defaults = batch(.created, cells: []).defaults(in: MergeSchema([tied]))
+        let version = Version(dot, incarnation: 1, value: [.unstated, .value(.null)])
+        #expect(defaults == [.cell(uid, entity: 0, cell: 0, version)])
+    }
+
     private func state(
         _ facts: [Fact], fillingAfter count: Int, seen: VersionVector = VersionVector()
     ) -> MergeState {
