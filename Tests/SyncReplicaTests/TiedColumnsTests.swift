@@ -30,6 +30,11 @@ struct TiedColumnsTests {
         let first = stores[0].replica
         for store in stores.dropFirst() {
             let sums = try #require(try store.replica.sums, sourceLocation: location)
+            let own = try #require(try first.sums, sourceLocation: location)
+            let name = first.storeID
+            let comparison = try StateSums(own, store: name).compared(
+                with: StateSums(sums, store: name))
+            #expect(comparison?.count == 2, "the table and the aliases", sourceLocation: location)
             #expect(
                 try first.compare([store.replica.replicaID: sums]).isEmpty,
                 sourceLocation: location)
@@ -119,6 +124,7 @@ struct TiedColumnsTests {
         try b.run("UPDATE u SET x = 'X3' WHERE id = 3; UPDATE u SET x = 'X1' WHERE id = 1")
         try a.pull(from: b)
         try c.pull(from: a)
+        try b.pull(from: a)
         let rows: [[Value]] = [["c1", "X1", "y1"], ["c2", "x2", "y2"], ["c3", "X3", "y3"]]
         try expectEqual(a, b, c, rows: rows)
         try expectEqual(try a.copy(at: folder.file("d.db")), a, rows: rows)

@@ -22,41 +22,29 @@ package struct FactItems: Sendable {
     package final class Entity: Sendable {
         /// The hash of its name.
         package let name: UInt64
-        /// Columns of each cell in the order of their folded names, as places in the cell.
-        package let orders: [[Int]]
-        /// The hash of the names of each cell's columns.
-        package let cells: [UInt64]
-        /// The cells in the order of these hashes.
-        package let cellOrder: [Int]
-        /// The same cells, with what those of one column need.
-        package let ordered: [Cell]
-        /// The default of each cell, in the order of the cell.
-        package let defaults: [[Field]]
+        /// The columns that facts are about, in the order of the hashes of their names.
+        package let columns: [Column]
+        /// The number of columns of the widest cell.
+        package let widthMax: Int
         let structure: UInt64
 
-        /// A cell, without an array of its own: it is looked at for each row.
-        package struct Cell: Sendable {
-            /// Its position in the entity.
-            package let position: Int
-            /// The hash of the names of its columns.
+        /// A column, without an array of its own: it is looked at for each row.
+        package struct Column: Sendable {
+            /// Its cell, and its place in that.
+            package let cell: Int
+            package let place: Int
+            /// The hash of its name.
             package let name: UInt64
-            /// Whether it is one column whose default is NULL, as nearly all are.
+            /// Its default.
+            package let defaultField: Field
+            /// Whether it is a cell by itself whose default is NULL, as nearly all are.
             package let isPlain: Bool
         }
 
-        fileprivate init(
-            name: UInt64, orders: [[Int]], cells: [UInt64], defaults: [[Field]], structure: UInt64
-        ) {
+        fileprivate init(name: UInt64, columns: [Column], structure: UInt64) {
             self.name = name
-            self.orders = orders
-            self.cells = cells
-            cellOrder = cells.indices.sorted { cells[$0] < cells[$1] }
-            self.defaults = defaults
-            ordered = cellOrder.map { cell in
-                Cell(
-                    position: cell, name: cells[cell],
-                    isPlain: defaults[cell].count == 1 && defaults[cell][0].isNull)
-            }
+            self.columns = columns.sorted { $0.name < $1.name }
+            widthMax = (columns.map(\.place).max() ?? 0) + 1
             self.structure = structure
         }
     }
@@ -67,19 +55,18 @@ package struct FactItems: Sendable {
         let hash = SipHash(key: store.bytes)
         self.hash = hash
         entities = schema.entities.map { entity in
-            let names = entity.columns.map { Collation.lowercased($0.name) }
-            let orders = entity.cells.map { cell in
-                cell.indices.sorted { names[cell[$0]] < names[cell[$1]] }
-            }
-            let cells = zip(entity.cells, orders).map { cell, order in
-                Self.name(order.map { names[cell[$0]] }, hash)
+            let columns = entity.cells.enumerated().flatMap { cell, members in
+                members.enumerated().map { place, column in
+                    let described = entity.columns[column]
+                    return Entity.Column(
+                        cell: cell, place: place,
+                        name: Self.name([Collation.lowercased(described.name)], hash),
+                        defaultField: .value(described.defaultValue),
+                        isPlain: members.count == 1 && described.defaultValue == .null)
+                }
             }
             return Entity(
-                name: Self.name([Collation.lowercased(entity.name)], hash), orders: orders,
-                cells: cells,
-                defaults: entity.cells.map { cell in
-                    cell.map { .value(entity.columns[$0].defaultValue) }
-                },
+                name: Self.name([Collation.lowercased(entity.name)], hash), columns: columns,
                 structure: Self.structure(of: entity, in: schema, hash))
         }
     }
@@ -90,13 +77,13 @@ package struct FactItems: Sendable {
         return UInt64(truncatingIfNeeded: hash.hash(writer.bytes))
     }
 
-    /// The cells of an entity with the defaults and the references of their columns.
+    /// The columns of an entity with their defaults and references. Which of them are one cell
+    /// changes no fact.
     private static func structure(
         of entity: MergeEntity, in schema: MergeSchema, _ hash: SipHash
     ) -> UInt64 {
         var columns: [String] = []
         for members in entity.cells {
-            let cellName = members.map { Collation.lowercased(entity.columns[$0].name) }.sorted()
             for column in members {
                 var writer = ByteWriter()
                 writer.append(entity.columns[column].defaultValue)
@@ -106,7 +93,7 @@ package struct FactItems: Sendable {
                     writer.append(counted: Array("\(target) \(part)".utf8))
                 }
                 let name = Collation.lowercased(entity.columns[column].name)
-                columns.append("\(name) \(cellName) \(writer.bytes)")
+                columns.append("\(name) \([name]) \(writer.bytes)")
             }
         }
         let identity = entity.sharesNumbers ? "shared" : entity.isPrivate ? "private" : "key"
@@ -141,11 +128,7 @@ package struct FactItems: Sendable {
         append(uid, to: &writer)
         append(entity.name, to: &writer)
         append(record.life, of: newest, to: &writer)
-        for cell in entity.cellOrder {
-            append(
-                record.cells[cell], of: entity.cells[cell], order: entity.orders[cell],
-                default: entity.defaults[cell], to: &writer)
-        }
+        for column in entity.columns { append(record.cells[column.cell], column, to: &writer) }
         return hash.hash(writer.bytes)
     }
 
@@ -161,45 +144,36 @@ package struct FactItems: Sendable {
         for life in Self.sorted(counted.map(Self.bytes)) { writer.append(raw: life) }
     }
 
-    /// The versions of a cell that do not have its default.
+    /// The versions that state something else of a column than its default.
     private func append(
-        _ versions: [Version], of cell: UInt64, order: [Int], default fields: [Field],
-        to writer: inout ByteWriter
+        _ versions: [Version], _ column: Entity.Column, to writer: inout ByteWriter
     ) {
+        func isStated(_ version: Version) -> Bool {
+            let field = version.value[column.place]
+            return field != .unstated && field != column.defaultField
+        }
         // Most cells have one.
-        if versions.count == 1, !versions[0].isPartial {
-            guard versions[0].value != fields else { return }
-            append(cell, to: &writer)
+        if versions.count == 1 {
+            guard isStated(versions[0]) else { return }
+            append(column.name, to: &writer)
             writer.append(varint: 1)
-            append(versions[0], order: order, to: &writer)
+            append(versions[0], in: column.place, to: &writer)
             return
         }
-        let versions = stated(versions, besides: fields)
+        let versions = versions.filter(isStated)
         if versions.isEmpty { return }
-        append(cell, to: &writer)
+        append(column.name, to: &writer)
         writer.append(varint: UInt64(versions.count))
         if versions.count == 1 {
-            append(versions[0], order: order, to: &writer)
+            append(versions[0], in: column.place, to: &writer)
             return
         }
         let all = versions.map { version in
             var writer = ByteWriter()
-            append(version, order: order, to: &writer)
+            append(version, in: column.place, to: &writer)
             return writer.bytes
         }
         for version in Self.sorted(all) { writer.append(counted: version) }
-    }
-
-    /// The versions without defaults: of a cell of which some state a part, column by column.
-    private func stated(_ versions: [Version], besides fields: [Field]) -> [Version] {
-        guard versions.contains(where: \.isPartial) else {
-            return versions.filter { $0.value != fields }
-        }
-        return versions.compactMap { version in
-            let value = zip(version.value, fields).map { $0 == $1 ? .unstated : $0 }
-            if value.allSatisfy({ $0 == .unstated }) { return nil }
-            return Version(version.dot, incarnation: version.incarnation, value: value)
-        }
     }
 
     /// The hash of how an object is shown that is not shown as it was recorded.
@@ -247,18 +221,16 @@ package struct FactItems: Sendable {
         Self.append(word, to: &writer)
     }
 
-    private func append(_ version: Version, order: [Int], to writer: inout ByteWriter) {
+    private func append(_ version: Version, in place: Int, to writer: inout ByteWriter) {
         Self.append(version.dot, to: &writer)
         writer.append(varint: UInt64(version.incarnation))
-        for place in order {
-            switch version.value[place] {
-            case .value(let value): writer.append(value)
-            case .reference(let uid, let part):
-                writer.append(byte: 5)
-                append(uid, to: &writer)
-                writer.append(varint: UInt64(part))
-            case .unstated: writer.append(byte: 6)
-            }
+        switch version.value[place] {
+        case .value(let value): writer.append(value)
+        case .reference(let uid, let part):
+            writer.append(byte: 5)
+            append(uid, to: &writer)
+            writer.append(varint: UInt64(part))
+        case .unstated: break
         }
     }
 

@@ -36,7 +36,9 @@ struct LaneItem {
         }
         let entity = items.entity(position)
         // What is written beside the fields: the object, and a name and a number for each version.
-        let countMax = bytes.count + 64 + record.cells.count * 32 + record.versionCount * 48
+        let countMax =
+            bytes.count + 64 + entity.columns.count * 32
+            + record.versionCount * entity.widthMax * 48
         return try withUnsafeTemporaryAllocation(byteCount: countMax, alignment: 8) { memory in
             var item = ItemWriter(memory)
             item.append(byte: 1)
@@ -50,16 +52,16 @@ struct LaneItem {
             // Neither is retained for each cell.
             let spans = record.cells
             try spans.withUnsafeBufferPointer { spans in
-                try entity.ordered.withUnsafeBufferPointer { cells in
-                    for cell in cells {
-                        let span = spans[cell.position]
-                        guard cell.isPlain, span.count == 1 else {
-                            try append(cell.position, span, of: entity, bytes, to: &item)
+                try entity.columns.withUnsafeBufferPointer { columns in
+                    for column in columns {
+                        let span = spans[column.cell]
+                        guard column.isPlain, span.count == 1 else {
+                            try append(column, span, of: position, bytes, to: &item)
                             continue
                         }
                         // A value that is its default.
                         if bytes[span.fields] == 0 { continue }
-                        item.append(cell.name)
+                        item.append(column.name)
                         item.append(varint: 1)
                         try append(span.dot, to: &item)
                         item.append(varint: UInt64(span.incarnation))
@@ -72,24 +74,26 @@ struct LaneItem {
     }
 
     private mutating func append(
-        _ cell: Int, _ span: LaneRecord.Cell, of entity: FactItems.Entity,
+        _ column: FactItems.Entity.Column, _ span: LaneRecord.Cell, of entity: Int,
         _ bytes: UnsafeRawBufferPointer, to item: inout ItemWriter
     ) throws {
+        let width = widths[entity][column.cell]
         guard span.count == 1 else {
-            return try appendVersions(cell, span, of: entity, bytes, to: &item)
+            return try appendVersions(column, span, width: width, bytes, to: &item)
         }
-        let fields = UnsafeRawBufferPointer(rebasing: bytes[span.fields..<span.end])
-        if try isDefault(fields, entity.defaults[cell]) { return }
-        item.append(entity.cells[cell])
+        var cursor = ByteCursor(bytes, at: span.fields)
+        let field = cursor.field(column.place, of: width)
+        if try !isStated(bytes, field, of: column) { return }
+        item.append(column.name)
         item.append(varint: 1)
         try append(span.dot, to: &item)
         item.append(varint: UInt64(span.incarnation))
-        item.append(fields, in: entity.orders[cell])
+        item.append(UnsafeRawBufferPointer(rebasing: bytes[field]))
     }
 
     /// The versions of a cell that has none, or several: in the order of their bytes.
     private mutating func appendVersions(
-        _ cell: Int, _ span: LaneRecord.Cell, of entity: FactItems.Entity,
+        _ column: FactItems.Entity.Column, _ span: LaneRecord.Cell, width: Int,
         _ bytes: UnsafeRawBufferPointer, to item: inout ItemWriter
     ) throws {
         var cursor = ByteCursor(bytes, at: span.start)
@@ -100,18 +104,16 @@ struct LaneItem {
             versions.removeAll(keepingCapacity: true)
             for _ in 0..<versionCount {
                 let (dot, incarnation) = cursor.version()
-                let start = cursor.position
-                for _ in entity.defaults[cell] { _ = cursor.skipField() }
-                let fields = UnsafeRawBufferPointer(rebasing: bytes[start..<cursor.position])
-                if try isDefault(fields, entity.defaults[cell]) { continue }
+                let field = cursor.field(column.place, of: width)
+                if try !isStated(bytes, field, of: column) { continue }
                 let first = written.bytes.count
                 try append(dot, to: &written)
                 written.append(varint: UInt64(truncatingIfNeeded: incarnation))
-                written.append(fields, in: entity.orders[cell])
+                written.append(UnsafeRawBufferPointer(rebasing: bytes[field]))
                 versions.append(first..<written.bytes.count)
             }
             if versions.isEmpty { return }
-            item.append(entity.cells[cell])
+            item.append(column.name)
             item.append(varint: UInt64(versions.count))
             if versions.count == 1 { return item.append(written.bytes) }
             versions.sort { written.bytes[$0].lexicographicallyPrecedes(written.bytes[$1]) }
@@ -122,14 +124,17 @@ struct LaneItem {
         }
     }
 
-    private func isDefault(
-        _ fields: UnsafeRawBufferPointer, _ defaults: [Field]
+    /// Whether a field says something else of its column than the default.
+    private func isStated(
+        _ bytes: UnsafeRawBufferPointer, _ field: Range<Int>, of column: FactItems.Entity.Column
     ) throws -> Bool {
+        let tag = bytes[field.lowerBound]
+        if tag == RecordCoding.unstatedTag { return false }
         // Nearly all defaults are NULL, and nearly all values are not.
-        if defaults[0].isNull != (fields[0] == 0) { return false }
-        if defaults.count == 1, defaults[0].isNull { return true }
-        var reader = ByteReader(Array(fields))
-        return try defaults.map { _ in try RecordCoding.field(from: &reader) } == defaults
+        let (isNull, isDefaultNull) = (tag == 0, column.defaultField.isNull)
+        if isNull || isDefaultNull { return isNull != isDefaultNull }
+        var reader = ByteReader(Array(bytes[field]))
+        return try RecordCoding.field(from: &reader) != column.defaultField
     }
 
     private mutating func append(_ dot: RecordDot, to item: inout ItemWriter) throws {
@@ -181,16 +186,18 @@ private struct ItemWriter {
         UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(from: bytes)
         count += bytes.count
     }
+}
 
-    /// Fields in another order than that in which they are stored.
-    mutating func append(_ fields: UnsafeRawBufferPointer, in order: [Int]) {
-        guard order.count > 1 else { return append(fields) }
-        var cursor = ByteCursor(fields)
-        let parts = order.indices.map { _ in
-            let start = cursor.position
-            _ = cursor.skipField()
-            return start..<cursor.position
+extension ByteCursor {
+    /// Skips the fields of a version.
+    /// - Returns: where one of them is.
+    fileprivate mutating func field(_ place: Int, of width: Int) -> Range<Int> {
+        var found = position..<position
+        for other in 0..<width {
+            let start = position
+            _ = skipField()
+            if other == place { found = start..<position }
         }
-        for place in order { append(UnsafeRawBufferPointer(rebasing: fields[parts[place]])) }
+        return found
     }
 }
