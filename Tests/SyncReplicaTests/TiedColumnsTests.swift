@@ -26,6 +26,9 @@ struct TiedColumnsTests {
             #expect(
                 try store.rows(Self.rows) == rows, "\(store.path)", sourceLocation: location)
             #expect(try store.rows("SELECT * FROM syncd_unknown").isEmpty, sourceLocation: location)
+            // Each merge loads the others.
+            let states = try store.rows("SELECT DISTINCT state FROM syncd_object")
+            #expect(states == [[0]], sourceLocation: location)
         }
         let first = stores[0].replica
         for store in stores.dropFirst() {
@@ -94,7 +97,8 @@ struct TiedColumnsTests {
         try expectEqual(a, b, c, rows: rows)
         for store in [a, b, c] {
             let conflicts = try store.replica.conflicts()
-            #expect(conflicts.map { $0.losing.values["x"] } == ["late"], "\(store.path)")
+            #expect(
+                conflicts.map(\.losing.values) == [NamedValues([.init(name: "x", value: "late")])])
         }
         try c.run(Self.index)
         try b.run(Self.index)
@@ -164,7 +168,8 @@ struct TiedColumnsTests {
         let open = try a.replica.conflicts()
         let conflict = try #require(open.first)
         #expect(open.count == 1 && conflict.losing.values["x"] == "of b")
-        #expect(conflict.losing.values["code"] == nil)
+        #expect(conflict.properties == ["x"] && conflict.losing.values["code"] == nil)
+        #expect(conflict.shown.values.pairs == [.init(name: "x", value: "of a")])
         _ = try a.replica.resolve(conflict.id, keeping: .losing, author: "judge")
         try TestStore.sync(a, b)
         try expectEqual(a, b, rows: [["C1", "of b", "y1"], ["c2", "x2", "y2"]])

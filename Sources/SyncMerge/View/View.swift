@@ -142,8 +142,11 @@ package struct View: Sendable {
                         continue
                     }
                     if state.isDefaultOfFormerInsert(version, cell: cell, of: record) { continue }
-                    let value = state.literal(version)
+                    var value = state.literal(version)
                     if shows(value, cell: cell, of: uid, schema: state.schema) { continue }
+                    if let row, versions.contains(where: \.isPartial) {
+                        value = lost(value, cell: cell, of: row, schema: state.schema)
+                    }
                     let reason: ConflictReason =
                         version.incarnation < newest
                         ? .olderIncarnation : shownAs[uid] == nil ? .hidden : .lost
@@ -165,6 +168,15 @@ package struct View: Sendable {
         guard let host = shownAs[uid], let row = rows[host] else { return false }
         return zip(schema.entities[row.entity].cells[cell], value).allSatisfy {
             $1 == .unstated || row.fields[$0] == resolved($1)
+        }
+    }
+
+    /// What a row does not show of a version, in a cell that is shown column by column.
+    private func lost(
+        _ value: [Field], cell: Int, of row: ShownRow, schema: MergeSchema
+    ) -> [Field] {
+        zip(schema.entities[row.entity].cells[cell], value).map {
+            row.fields[$0] == resolved($1) ? .unstated : $1
         }
     }
 

@@ -43,19 +43,25 @@ struct ConflictReader {
         let shown = row.isOpen ? now ?? NamedValues([]) : met
         // A row that outlives its delete shows no fact instead of it.
         let isRevived = row.version.cell == VersionID.life
+        let losing = try values(row.value, of: columns)
+        // A version of a part of the cell is in conflict about the columns that it states.
+        let isPartial = !losing.pairs.isEmpty && losing.pairs.count < columns.count
+        let properties = isPartial ? losing.pairs.map(\.name) : columns
+        func restricted(_ values: NamedValues) -> NamedValues {
+            isPartial ? NamedValues(values.pairs.filter { properties.contains($0.name) }) : values
+        }
         return ConflictRecord(
             id: row.id, entity: title,
-            key: key.flatMap { $0.isEmpty ? nil : ObjectKey($0) }, properties: columns,
+            key: key.flatMap { $0.isEmpty ? nil : ObjectKey($0) }, properties: properties,
             reason: row.reason ?? .lost, presence: presence,
             wasDeleted: try wasDeleted(row.version.object),
             losing: try side(
-                of: row.version.dot, values: try values(row.value, of: columns),
-                isDelete: isRevived),
+                of: row.version.dot, values: losing, isDelete: isRevived),
             shown: try side(
-                of: isRevived ? nil : row.met, values: shown,
+                of: isRevived ? nil : row.met, values: restricted(shown),
                 isDelete: !isRevived && shown.pairs.isEmpty),
             decision: row.isOpen
-                ? nil : try decision(of: row, columns: columns, record: object?.record),
+                ? nil : try decision(of: row, columns, record: object?.record, restricted),
             isOpen: row.isOpen)
     }
 
@@ -71,13 +77,14 @@ struct ConflictReader {
     }
 
     private func decision(
-        of row: ConflictStorage.Row, columns: [String], record: ObjectRecord?
+        of row: ConflictStorage.Row, _ columns: [String], record: ObjectRecord?,
+        _ restricted: (NamedValues) -> NamedValues
     ) throws -> ConflictRecord.Side? {
         guard row.closer != nil || row.closedValue != nil else { return nil }
         let value = try row.closedValue.map { try values($0, of: columns) } ?? NamedValues([])
         let life = record?.life.first { $0.dot == row.closer }
         return try side(
-            of: row.closer, values: value,
+            of: row.closer, values: restricted(value),
             isDelete: life.map { $0.kind == .deleted } ?? (row.closedValue == nil))
     }
 

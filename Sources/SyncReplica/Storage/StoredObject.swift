@@ -60,7 +60,7 @@ extension StoredObject.State {
             if policies[cell].isBlending { continue }
             for version in record.cells[cell] {
                 let isEqual = zip(cells[cell], state.literal(version)).allSatisfy {
-                    row.fields[$0] == $1
+                    $1 == .unstated || row.fields[$0] == $1
                 }
                 if isEqual { continue }
                 // Versions that refer to two objects are equal once these become one.
