@@ -149,7 +149,7 @@ struct CompactRecordTests {
         let folder = try TemporaryFolder()
         let a = try TestStore(folder.file("a.db"), schema: Self.schema)
         _ = try a.replica.vector
-        try a.run("UPDATE syncd_meta SET value = value | 1024 WHERE key = 'writes'")
+        try a.run("UPDATE syncd_meta SET value = value | (1 << 40) WHERE key = 'writes'")
         try a.run("UPDATE artist SET born = 3")
         #expect(throws: SyncError(.newerFormat, "")) {
             _ = try a.replica.batches(since: VersionVector())

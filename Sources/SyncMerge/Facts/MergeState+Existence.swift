@@ -62,7 +62,7 @@ extension MergeState {
     private func isDefault(_ version: Version, of cell: Int, in record: ObjectRecord) -> Bool {
         let entity = schema.entities[record.entity]
         return zip(entity.cells[cell], version.value).allSatisfy { column, field in
-            field == .value(entity.columns[column].defaultValue)
+            field == .unstated || field == .value(entity.columns[column].defaultValue)
         }
     }
 

@@ -155,7 +155,8 @@ struct ReplicaRenewal {
                         renamed(version.dot, to: new), incarnation: version.incarnation,
                         value: renamed(version.value, to: new)))
             }
-            try storage.unknown.write(fact, of: entry.described, columns: entry.columns)
+            try storage.unknown.write(
+                fact, of: entry.described, columns: entry.columns, number: entry.number)
         }
     }
 }
