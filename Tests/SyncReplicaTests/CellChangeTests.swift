@@ -47,4 +47,34 @@ struct CellChangeTests {
         #expect(added(both.map { life($0, .revived) }, key: both, a: both) == [nil])
         #expect(added([life(later, .deleted)], key: [], a: []).isEmpty)
     }
+
+    @Test("a cell that is divided or joined states the same, and so do the changes of transactions")
+    func grouping() {
+        let apart = MergeEntity(
+            name: "t", columns: ["k", "a", "b"].map { MergeEntity.Column($0) }, key: [0],
+            identity: .privateNumber)
+        let tied = MergeEntity(
+            name: "t", columns: ["k", "a", "b"].map { MergeEntity.Column($0) }, key: [0],
+            identity: .privateNumber, uniques: [[1, 2]])
+        func version(_ dot: Dot, _ value: Field...) -> Version {
+            Version(dot, incarnation: 1, value: value)
+        }
+        var record = ObjectRecord(entity: 0, cellCount: 2)
+        record.life = [life(first, .created)]
+        record.cells = [
+            [version(first, .value("a"))],
+            [version(second, .value("b")), version(later, .value("c"))],
+        ]
+        let join = CellChange(of: tied, from: [["a"], ["b"]])
+        let joined = join.converted(record)
+        #expect(
+            Set(joined.cells[0]) == [
+                version(first, .value("a"), .unstated), version(second, .unstated, .value("b")),
+                version(later, .unstated, .value("c")),
+            ])
+        #expect(join.places(count: 2) == [[0], [0]])
+        let divide = CellChange(of: apart, from: [["a", "b"]])
+        #expect(divide.converted(joined) == record)
+        #expect(divide.places(count: 1) == [[0, 1]])
+    }
 }

@@ -69,7 +69,7 @@ struct ListedChangesTests {
             let read = try HeaderDetails.decode(bytes, of: Self.header) { Int($0) }
             #expect(read == transaction)
             #expect(try HeaderDetails.author(bytes) == transaction.author)
-            let renumbered = try HeaderDetails.renumbered(bytes, shape: 1, cells: [5, nil])
+            let renumbered = try HeaderDetails.renumbered(bytes, shape: 1, cells: [[5], []])
             var other = transaction
             for place in other.changes.indices where other.changes[place].entity == 1 {
                 other.changes[place].cells = other.changes[place].cells.contains(0) ? [5] : []
@@ -124,7 +124,7 @@ struct ListedChangesTests {
         }
         do {
             _ = try HeaderDetails.decode(bytes, of: Self.header) { Int($0) }
-            _ = try HeaderDetails.renumbered(bytes, shape: 1, cells: [nil, 0])
+            _ = try HeaderDetails.renumbered(bytes, shape: 1, cells: [[], [0]])
         } catch let error as SyncError {
             #expect(error.code == .badData)
         }

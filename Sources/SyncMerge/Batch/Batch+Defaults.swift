@@ -15,9 +15,7 @@ extension Batch {
         for case .life(let uid, let entity, let life) in facts where life.kind == .created {
             guard let (place, cells) = missing[entity] else { continue }
             defaults += cells.map { cell, value in
-                .cell(
-                    uid, entity: place, cell: cell,
-                    Version(life.dot, incarnation: life.incarnation, value: value))
+                .cell(uid, entity: place, cell: cell, Version(of: life, value: value))
             }
         }
         return defaults

@@ -294,13 +294,10 @@ extension Batch {
                 known += resolved?.facts ?? []
                 let rest = resolved?.rest ?? Array(version.value.indices)
                 if rest.isEmpty { continue }
-                let part = Version(
-                    version.dot, incarnation: version.incarnation,
-                    value: rest.map { version.value[$0] })
                 unknown.append(
                     UnplacedFact(
-                        fact: .cell(uid, entity: entity, cell: cell, part), entity: entity,
-                        columns: rest.map { entities[entity].cells[cell][$0] }))
+                        fact: .cell(uid, entity: entity, cell: cell, version.fields(at: rest)),
+                        entity: entity, columns: rest.map { entities[entity].cells[cell][$0] }))
             }
         }
         let headers = transactions.map(\.header)

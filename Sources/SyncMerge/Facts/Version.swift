@@ -15,6 +15,11 @@ package struct Version: Sendable, Hashable {
         self.incarnation = incarnation
         self.value = value
     }
+
+    /// A version that the transaction of a life fact states with it.
+    package init(of life: Life, value: [Field]) {
+        self.init(life.dot, incarnation: life.incarnation, value: value)
+    }
 }
 
 // MARK: Versions of a part
@@ -40,6 +45,14 @@ extension Version {
         if rest.allSatisfy({ $0 == .unstated }) { return nil }
         return Version(dot, incarnation: incarnation, value: rest)
     }
+
+    /// The fields at some places alone, as a version of a cell of these columns.
+    package func fields(at places: [Int]) -> Version {
+        Version(dot, incarnation: incarnation, value: places.map { value[$0] })
+    }
+
+    /// The places of the columns that it states.
+    package var stated: [Int] { value.indices.filter { value[$0] != .unstated } }
 
     /// What two versions of one transaction state together.
     package func joined(_ other: Version) -> Version {

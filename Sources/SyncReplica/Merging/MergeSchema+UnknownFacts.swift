@@ -41,9 +41,7 @@ extension MergeSchema {
         for case .life(let uid, let place, let life) in facts where life.kind == .created {
             let known = written[uid] ?? []
             defaults += entities[place].defaults { !known.contains($0) }.map { cell, value in
-                .cell(
-                    uid, entity: place, cell: cell,
-                    Version(life.dot, incarnation: life.incarnation, value: value))
+                .cell(uid, entity: place, cell: cell, Version(of: life, value: value))
             }
         }
         return defaults

@@ -63,10 +63,9 @@ struct WaitingMerge {
                 })
             else { continue }
             let shown = object.record.cells[cell].first { $0.dot == met }
-            let isShown = shown.map { shown in
-                zip(shown.value, version.value).allSatisfy { $1 == .unstated || $0 == $1 }
+            if let shown, version.stated.allSatisfy({ shown.value[$0] == version.value[$0] }) {
+                continue
             }
-            if isShown ?? false { continue }
             try storage.conflicts.writeClosed(
                 ConflictStorage.Entry(
                     id: VersionID(uid, cell: cell, dot: version.dot), entity: entity, reason: .lost,

@@ -8,6 +8,8 @@ import SyncStorage
 /// rows otherwise than this replica's of the same name is there, too.
 struct DescribedEntities {
     private(set) var entities: [Batch.Entity]
+    /// The cells of parts of cells.
+    private(set) var parts: [PartCell: Int] = [:]
     private let ownCount: Int
     /// The number of cells that each entity of this replica has.
     private let ownCells: [Int]
@@ -39,15 +41,11 @@ struct DescribedEntities {
         }
     }
 
-    /// A version of a part of a cell as the batch names it: of a cell that has these columns alone.
-    mutating func described(
-        _ version: Version, of uid: ObjectUID, entity place: Int, cell: Int
-    ) -> Fact {
-        let stated = version.value.indices.filter { version.value[$0] != .unstated }
-        let columns = stated.map { entities[place].cells[cell][$0] }
-        let part = Version(
-            version.dot, incarnation: version.incarnation, value: stated.map { version.value[$0] })
-        return .cell(uid, entity: place, cell: self.cell(columns, at: place), part)
+    /// Adds the cell that has the columns of a part of another one alone.
+    mutating func describe(_ part: PartCell) {
+        guard parts[part] == nil else { return }
+        let columns = part.stated.map { entities[part.entity].cells[part.cell][$0] }
+        parts[part] = cell(columns, at: part.entity)
     }
 
     private mutating func cell(_ columns: [String], at place: Int) -> Int {

@@ -19,6 +19,7 @@ struct OutgoingExtraction: BatchSource {
     let parts: [OutgoingPart]
     private let content: ScratchStreams
     private let entities: [Batch.Entity]
+    private let partCells: [PartCell: Int]
     private let places: [Int64: Int]
     private let widths: [[Int]]
     private let names: [Int64: ReplicaID]
@@ -30,6 +31,7 @@ struct OutgoingExtraction: BatchSource {
         self.parts = parts.parts
         content = parts.content
         entities = parts.described.entities
+        partCells = parts.described.parts
         places = parts.places
         widths = parts.widths
         names = storage.replicas.names
@@ -72,7 +74,8 @@ struct OutgoingExtraction: BatchSource {
     private func addFacts(
         of range: Range<Int>, _ transactions: [Batch.Transaction]
     ) throws -> (facts: OutgoingFacts, forwarded: [Write: [Int]]) {
-        var facts = OutgoingFacts(of: transactions.map(\.header.dot), numbers: numbers)
+        var facts = OutgoingFacts(
+            of: transactions.map(\.header.dot), numbers: numbers, parts: partCells)
         for part in range {
             try OutgoingPart.forEachRecord(in: try content.bytes(of: 2 * part + 1)) { record in
                 try facts.add(record, widths: widths[record.entity])

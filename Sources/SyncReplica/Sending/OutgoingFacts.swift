@@ -9,6 +9,7 @@ struct OutgoingFacts {
     private(set) var numbers: [Int64?] = []
 
     private let dots: [Dot]
+    private let parts: [PartCell: Int]
     /// By number of the replica in `syncd_replica` and number of the transaction: its position.
     private var transactions: [RecordDot: Int32] = [:]
     private var objects: [ObjectUID] = []
@@ -24,8 +25,10 @@ struct OutgoingFacts {
     /// - Parameters:
     ///   - dots: the transactions whose facts are collected.
     ///   - numbers: of their replicas, in `syncd_replica`.
-    init(of dots: [Dot], numbers: [ReplicaID: Int64]) {
+    ///   - parts: the cells of versions that state a part of one.
+    init(of dots: [Dot], numbers: [ReplicaID: Int64], parts: [PartCell: Int] = [:]) {
         self.dots = dots
+        self.parts = parts
         transactions.reserveCapacity(dots.count)
         for (place, dot) in dots.enumerated() {
             guard let replica = numbers[dot.replica] else { continue }
@@ -74,11 +77,18 @@ struct OutgoingFacts {
                     for _ in 0..<width { _ = reader.cursor.skipField() }
                     continue
                 }
-                let group = group(entity, cell, width: width)
+                let part = try part(ofCell: cell, entity, at: reader.cursor, width: width)
+                let group = group(entity, part?.cell ?? cell, width: part?.width ?? width)
                 groups[group].add(
                     object, transaction,
                     incarnation: Int32(truncatingIfNeeded: version.incarnation))
-                for column in 0..<width {
+                var column = 0
+                for _ in 0..<width {
+                    if part != nil, reader.cursor.next == RecordCoding.unstatedTag {
+                        _ = reader.cursor.skipField()
+                        continue
+                    }
+                    defer { column += 1 }
                     if let target = reader.cursor.reference() {
                         let object = place(of: target.uid)
                         groups[group].values[column].append(object: object, part: target.part)
@@ -90,6 +100,18 @@ struct OutgoingFacts {
             guard !reader.cursor.isBroken else { throw Self.damaged }
         }
         guard reader.cursor.isAtEnd else { throw Self.damaged }
+    }
+
+    /// What the batch has in place of a cell of which a version states a part; nil: it states all.
+    private func part(
+        ofCell cell: Int, _ entity: Int, at cursor: ByteCursor, width: Int
+    ) throws -> (cell: Int, width: Int)? {
+        if parts.isEmpty || width == 1 { return nil }
+        let stated = cursor.stated(of: width)
+        if stated.count == width { return nil }
+        let part = PartCell(entity: entity, cell: cell, stated: stated)
+        guard let described = parts[part] else { throw Self.damaged }
+        return (described, stated.count)
     }
 
     static let damaged = SyncError(.badData, "an object's record is damaged")

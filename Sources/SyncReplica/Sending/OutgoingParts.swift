@@ -215,25 +215,6 @@ struct OutgoingParts {
         return object.number
     }
 
-    /// Adds the facts of an object with versions of parts of its cells.
-    private mutating func append(
-        _ record: ObjectRecord, of uid: ObjectUID, number: Int64?
-    ) throws {
-        func add(_ fact: Fact) throws {
-            if let part = try part(of: fact.dot) { parts[part].others.append((fact, number)) }
-        }
-        for life in record.life { try add(.life(uid, entity: record.entity, life)) }
-        for (cell, versions) in record.cells.enumerated() {
-            for version in versions {
-                guard version.isPartial else {
-                    try add(.cell(uid, entity: record.entity, cell: cell, version))
-                    continue
-                }
-                try add(described.described(version, of: uid, entity: record.entity, cell: cell))
-            }
-        }
-    }
-
     private mutating func collectRecords(after place: Int64) throws {
         var last: (shape: Int64, place: Int)?
         var finder = Finder(ends: ends, since: since, numbers: storage.replicas.numbers)
@@ -264,11 +245,8 @@ struct OutgoingParts {
             }
             // Shared numbers are facts.
             let number = described.entities[entity].hasPrivateNumbers ? number : nil
-            if record.hasParts {
-                return try append(
-                    RecordCoding.decode(
-                        Array(bytes), entity: entity, widths: widths[entity],
-                        replicas: storage.replicas), of: uid, number: number)
+            for part in record.parts(of: bytes, widths: widths[entity], entity: entity) {
+                described.describe(part)
             }
             if found.count == 1, !owners.contains(nil) {
                 return try append(

@@ -21,7 +21,7 @@ struct OutgoingRecord {
 
     private(set) var facts: [Placed] = []
     /// Whether a version states a part of its cell.
-    private(set) var hasParts = false
+    private var hasParts = false
     private var cellCount = 0
 
     /// Reads a record.
@@ -54,6 +54,21 @@ struct OutgoingRecord {
         }
         guard !reader.cursor.isBroken, reader.cursor.isAtEnd else { throw OutgoingFacts.damaged }
         hasParts = reader.cursor.hasMetPart
+    }
+
+    /// The parts of cells that versions state, where there are any.
+    /// - Parameters:
+    ///   - bytes: those that were read.
+    ///   - entity: the position of the entity.
+    func parts(of bytes: UnsafeRawBufferPointer, widths: [Int], entity: Int) -> [PartCell] {
+        guard hasParts else { return [] }
+        return facts.compactMap { fact in
+            guard fact.group > 0 else { return nil }
+            let (cell, width) = (fact.group - 1, widths[fact.group - 1])
+            let stated = ByteCursor(bytes, at: fact.bytes.lowerBound).stated(of: width)
+            return stated.count == width
+                ? nil : PartCell(entity: entity, cell: cell, stated: stated)
+        }
     }
 
     /// Writes the record with some of its facts alone, never in the compact form.

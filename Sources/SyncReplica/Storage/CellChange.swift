@@ -7,8 +7,13 @@ struct CellChange {
     /// For each column: the cell and the place in it that it had; nil for a new column.
     private let sources: [(cell: Int, place: Int)?]
 
+    /// For each present cell: the former one with the same columns; nil: there was none.
+    private let unchanged: [Int?]
+
     init(of entity: MergeEntity, from cells: [[String]]) {
         self.entity = entity
+        let present = entity.cells.map { $0.map { SQLName.folded(entity.columns[$0].name) } }
+        unchanged = present.map { cells.firstIndex(of: $0) }
         sources = entity.columns.map { column in
             let name = SQLName.folded(column.name)
             for (cell, columns) in cells.enumerated() {
@@ -18,11 +23,11 @@ struct CellChange {
         }
     }
 
-    /// The present cell of each of the former ones: that of its first column; nil for a dropped
-    /// one.
-    func places(count: Int) -> [Int?] {
+    /// The present cells of each of the former ones: those that have columns of it, ascending.
+    func places(count: Int) -> [[Int]] {
         (0..<count).map { cell in
-            sources.firstIndex { $0?.cell == cell }.flatMap { entity.cellOfColumn[$0] }
+            let columns = sources.indices.filter { sources[$0]?.cell == cell }
+            return Set(columns.compactMap { entity.cellOfColumn[$0] }).sorted()
         }
     }
 
@@ -34,31 +39,33 @@ struct CellChange {
         var result = ObjectRecord(entity: record.entity, cellCount: entity.cells.count)
         result.life = record.life
         for (cell, columns) in entity.cells.enumerated() {
+            if let same = unchanged[cell] {
+                result.cells[cell] = record.cells[same]
+                continue
+            }
             let nothing = [Field](repeating: .unstated, count: columns.count)
             var versions: [Version] = []
-            func add(_ field: Field, at place: Int, by version: Version) {
+            func add(_ field: Field, at place: Int, _ dot: Dot, _ incarnation: Int) {
                 var value = nothing
                 value[place] = field
-                let part = Version(version.dot, incarnation: version.incarnation, value: value)
-                let known = versions.firstIndex {
-                    $0.dot == part.dot && $0.incarnation == part.incarnation
-                }
+                let part = Version(dot, incarnation: incarnation, value: value)
+                let known = versions.firstIndex { $0.dot == dot && $0.incarnation == incarnation }
                 guard let known else { return versions.append(part) }
                 versions[known] = versions[known].joined(part)
             }
             for (place, column) in columns.enumerated() {
                 guard let source = sources[column] else {
                     let value = Field.value(entity.columns[column].defaultValue)
-                    let inserts = record.inserts.map {
-                        Version($0.dot, incarnation: $0.incarnation, value: [])
+                    for life in record.inserts { add(value, at: place, life.dot, life.incarnation) }
+                    if let unwritten = record.unwritten([]) {
+                        add(value, at: place, unwritten.dot, unwritten.incarnation)
                     }
-                    let writers = inserts + [record.unwritten([])].compactMap(\.self)
-                    for version in writers { add(value, at: place, by: version) }
                     continue
                 }
                 for version in record.cells[source.cell]
                 where version.value[source.place] != .unstated {
-                    add(version.value[source.place], at: place, by: version)
+                    add(
+                        version.value[source.place], at: place, version.dot, version.incarnation)
                 }
             }
             result.cells[cell] = versions

@@ -98,18 +98,18 @@ enum HeaderDetails {
     }
 
     /// The same details with other numbers for the cells of one entity.
-    /// - Parameter places: the present cell of each former one; nil for a dropped one.
+    /// - Parameter places: the present cells of each former one; none for a dropped one.
     /// - Throws: `badData` for bytes that are no details.
     /// - Complexity: O(changes)
     static func renumbered(
-        _ bytes: [UInt8], shape: Int64, cells places: [Int?]
+        _ bytes: [UInt8], shape: Int64, cells places: [[Int]]
     ) throws -> [UInt8] {
         var changes = ListedChangeWriter()
         let origin = try read(bytes) { change in
             var change = change
             if change.shape == shape {
                 let known = change.cells.filter { $0 < places.count }
-                change.cells = Set(known.compactMap { places[$0] }).sorted()
+                change.cells = Set(known.flatMap { places[$0] }).sorted()
             }
             changes.append(change)
         }

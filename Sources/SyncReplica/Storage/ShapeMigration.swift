@@ -50,7 +50,7 @@ struct ShapeMigration {
         }
         try ConflictCells(connection).follow(present)
         let places = change.places(count: cells.count)
-        if places.indices.allSatisfy({ places[$0] == $0 }) { return }
+        if places.indices.allSatisfy({ places[$0] == [$0] }) { return }
         try HeaderStorage.rewriteDetails(connection) {
             try HeaderDetails.renumbered($0, shape: shape, cells: places)
         }
@@ -61,10 +61,9 @@ struct ShapeMigration {
         _ version: Version, of uid: ObjectUID, in places: [Int], of entity: Batch.Entity,
         columns: [String]
     ) throws {
-        let stated = places.filter { version.value[$0] != .unstated }
-        let part = Version(
-            version.dot, incarnation: version.incarnation, value: stated.map { version.value[$0] })
+        let stated = version.stated.filter(places.contains)
         try unknown.write(
-            .cell(uid, entity: 0, cell: 0, part), of: entity, columns: stated.map { columns[$0] })
+            .cell(uid, entity: 0, cell: 0, version.fields(at: stated)), of: entity,
+            columns: stated.map { columns[$0] })
     }
 }

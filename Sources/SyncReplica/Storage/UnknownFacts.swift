@@ -144,12 +144,10 @@ final class UnknownFacts {
             guard !placed.rest.isEmpty, case .cell(let uid, _, _, let version) = entry.fact else {
                 continue
             }
-            let part = Version(
-                version.dot, incarnation: version.incarnation,
-                value: placed.rest.map { version.value[$0] })
             try write(
-                .cell(uid, entity: 0, cell: 0, part), of: entry.described,
-                columns: placed.rest.map { entry.columns[$0] }, number: entry.number)
+                .cell(uid, entity: 0, cell: 0, version.fields(at: placed.rest)),
+                of: entry.described, columns: placed.rest.map { entry.columns[$0] },
+                number: entry.number)
         }
         return (facts, numbers)
     }

@@ -5,9 +5,9 @@ import SyncMerge
 /// that cleans the rows first: texts that several rows have are changed or their rows deleted, or
 /// NULL gets a text; then a UNIQUE index or NOT NULL comes, before any replica has read the file.
 ///
-/// Many an index has another column, too, or a CHECK comes over both, which accepts everything:
-/// then the columns are one cell where the constraint is, and two elsewhere. Such an index goes
-/// again.
+/// Some of the indexes have another column, too, or a CHECK comes over both, which accepts
+/// everything: then the columns are one cell where the constraint is, and two elsewhere. Such an
+/// index goes again.
 struct ConstraintTightening {
     /// What comes.
     private enum Kind { case index, required, check }
