@@ -127,6 +127,7 @@ struct RecordCodingTests {
             outgoing.write(Array(outgoing.facts.indices), of: bytes, to: &whole)
         }
         #expect(whole.bytes == longForm(of: record), comment)
+        #expect(parsed.hasParts == record.hasParts, comment)
         #expect(parsed.lifeCount == record.life.count, comment)
         if let life = record.life.first {
             #expect(
@@ -186,10 +187,11 @@ struct RecordCodingTests {
         let cells = (0..<count).map { _ in
             let width = 1 + random.below(3)
             return (0..<(isSimple ? 1 : random.below(3))).map { _ in
-                Version(
+                var value = (0..<width).map { _ in randomField(&random) }
+                if width > 1, random.chance(0.1) { value[random.below(width)] = .unstated }
+                return Version(
                     random.chance(others) ? randomDot(&random) : first,
-                    incarnation: isSimple ? 1 : 1 + random.below(2),
-                    value: (0..<width).map { _ in randomField(&random) })
+                    incarnation: isSimple ? 1 : 1 + random.below(2), value: value)
             }
         }
         return record(life, cells)
