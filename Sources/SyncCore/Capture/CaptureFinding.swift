@@ -23,9 +23,9 @@ public struct CaptureFinding: Sendable, Hashable {
         case triggersOrphaned([String])
         /// A table, index or trigger of the store is missing: the log, the guard, the marker.
         case storeObjectMissing(String)
-        /// A trigger of the user, created since, writes to the table. All changes are recorded, but
-        /// for rows that it replaces.
-        case triggersNotNested
+        /// A UNIQUE index, or a trigger of the user that writes to the table, was created since.
+        /// All changes are recorded, but for rows that are replaced.
+        case replacedRowsUnseen
         /// A column was dropped: of what was changed without the triggers, only inserted and
         /// deleted rows were found.
         case partlyCompared
@@ -38,7 +38,7 @@ public struct CaptureFinding: Sendable, Hashable {
         /// An object made by capture is missing or was changed.
         var isOfOwnObjects: Bool {
             switch self {
-            case .triggersMissing, .triggersOutdated, .triggersWithoutCauses, .triggersNotNested,
+            case .triggersMissing, .triggersOutdated, .triggersWithoutCauses, .replacedRowsUnseen,
                 .storeObjectMissing:
                 true
             default: false
@@ -62,7 +62,7 @@ public struct CaptureFinding: Sendable, Hashable {
     /// Changes may have been lost since it happened: compare with the last known state.
     public var mayHaveLostChanges: Bool {
         switch problem {
-        case .triggersMissing, .triggersOutdated, .triggersNotNested, .storeObjectMissing,
+        case .triggersMissing, .triggersOutdated, .replacedRowsUnseen, .storeObjectMissing,
             .tableDropped:
             return true
         case .triggersWithoutCauses, .renamed, .newTable, .triggersOutOfOrder, .triggersOrphaned,
@@ -96,8 +96,9 @@ extension CaptureFinding {
         case .triggersWithoutCauses:
             "\(table): the triggers record every change, but perhaps not all causes; "
                 + "run: synctool doctor DB --mend"
-        case .triggersNotNested:
-            "\(table): a new trigger writes to the table; rows that it replaces are not recorded"
+        case .replacedRowsUnseen:
+            "\(table): its UNIQUE indexes, or the triggers that write to it, have changed; rows that "
+                + "are replaced may not be recorded"
         case .renamed(let name): "\(table): renamed to \(name)"
         case .tableDropped: "\(table): the table was dropped"
         case .newTable:

@@ -112,12 +112,8 @@ extension Tracker {
             on: table, in: context)
         if !triggers.equal(present) {
             if wereRight || triggers.recordTheSame(present) { return .triggersWithoutCauses }
-            if triggers.missOnlyVictims(present) { return .triggersNotNested }
-            // Those of earlier versions have other names.
-            let letters = Set(present.map(\.letter))
-            let missing = triggers.all.map(\.name).filter { name in
-                TriggerName(name).map { !letters.contains($0.letter) } ?? true
-            }
+            if triggers.missOnlyVictims(present) { return .replacedRowsUnseen }
+            let missing = triggers.missing(among: present)
             return missing.isEmpty ? .triggersOutdated : .triggersMissing(missing)
         }
         if !layout.isSpelled(as: entity.layout) || !table.name.hasBytes(of: entity.name) {
@@ -172,21 +168,52 @@ extension Tracker {
 
 extension CaptureTriggers {
     /// These are the triggers that are there.
-    fileprivate func equal(_ present: [PresentTrigger]) -> Bool {
+    func equal(_ present: [PresentTrigger]) -> Bool {
         let expected = all
         let sql = Dictionary(uniqueKeysWithValues: present.map { ($0.name, $0.sql) })
         return expected.count == present.count
             && expected.allSatisfy { sql[$0.name] == $0.sql }
     }
 
-    /// The triggers that are there were right for the table before a user trigger came to write to
-    /// it: all they may miss are rows that it replaces.
+    /// The triggers that are there were right for the table before its UNIQUE indexes changed, or
+    /// a user trigger came to write to it: all they may miss are rows that are replaced.
+    ///
+    /// Which indexes there were is not known. The triggers that record the rows that a statement
+    /// names differ in one thing alone: whether there were any.
     fileprivate func missOnlyVictims(_ present: [PresentTrigger]) -> Bool {
-        context.beforeNesting.contains { earlier in
-            CaptureTriggers(entity: entity, table: table, layout: layout, context: earlier)
-                .equal(present)
+        let there = Set(present.map(\.letter))
+        guard Self.guarding.allSatisfy(there.contains) else { return false }
+        let sql = Dictionary(
+            uniqueKeysWithValues: present.filter { !Self.ofVictims.contains($0.letter) }
+                .map { ($0.name, $0.sql) })
+        let tables = [table.withoutAlternateKeys, table.withAnAlternateKey]
+        return ([context] + context.beforeNesting + context.variants).contains { earlier in
+            tables.contains { former in
+                let expected = CaptureTriggers(
+                    entity: entity, table: former, layout: layout, context: earlier
+                ).all.filter { !Self.ofVictims.contains(TriggerName($0.name)?.letter ?? "?") }
+                return expected.count == sql.count
+                    && expected.allSatisfy { sql[$0.name] == $0.sql }
+            }
         }
     }
+
+    /// The names of the triggers that are not there; those of earlier versions had other names.
+    fileprivate func missing(among present: [PresentTrigger]) -> [String] {
+        let letters = Set(present.map(\.letter))
+        // Without a UNIQUE index there is none that looks for what an update replaces.
+        let isNew = Self.guarding.allSatisfy(letters.contains)
+        return all.map(\.name).filter { name in
+            guard let letter = TriggerName(name)?.letter else { return true }
+            return !letters.contains(letter) && !(isNew && Self.ofVictims.contains(letter))
+        }
+    }
+
+    /// The triggers before each insert and update, which every table has.
+    private static let guarding: [Character] = ["g", "h"]
+    /// Those, and the one after an update, which tables without UNIQUE indexes lack: they are for
+    /// rows that are replaced, and for no others.
+    private static let ofVictims: [Character] = guarding + ["r"]
 
     /// The triggers that are there were right for the table before others came to refer to it or
     /// ceased to, or while a user trigger wrote to it: they miss no row.

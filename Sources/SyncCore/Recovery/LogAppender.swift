@@ -5,17 +5,22 @@ import SyncValues
 ///
 /// Within the transaction that the connection is in.
 package struct LogAppender {
+    private let connection: OpaquePointer
     private let insert: Statement
     private let time: Value
 
     /// - Parameter time: when it was found, milliseconds since 1970; nil: by SQLite's clock.
     /// - Throws: `refused` when the log is missing.
     package init(_ connection: OpaquePointer, at time: Int64? = nil) throws {
+        self.connection = connection
         self.time = time.map { .real(2_440_587.5 + Double($0) / 86_400_000) } ?? .null
         insert = try Statement(LogTable.appendSQL, on: connection)
     }
 
     /// What follows, up to the end, was not seen by triggers but found by comparing.
+    ///
+    /// No statement is within its triggers now, so that whatever the guard keeps is done with: of
+    /// an object that is missing it would say, at the next insert, that it has just been replaced.
     ///
     /// - Parameter migration: during which it was written; nil: unknown.
     /// - Throws: the error of SQLite.
@@ -23,6 +28,7 @@ package struct LogAppender {
         let values: [Value] =
             migration.map { [.null, .text(Migration.author), .text($0.context)] } ?? []
         try append(op: LogKind.marker.op(0), mask: LogRecord.Marker.recovery, values: values)
+        try RawTransaction.execute("DELETE FROM syncd_guard", on: connection)
     }
 
     /// Ends what a beginning marker began.

@@ -96,15 +96,19 @@ final class Recovery {
 
     /// Compares the table that `entity` is or was an entity of.
     ///
-    /// - Parameter isCaptured: its triggers are right: what the log has of an object is not taken
-    ///   for a change that it does not have.
-    func compare(_ entity: Int64, isCaptured: Bool = false) throws {
+    /// - Parameters:
+    ///   - isCaptured: its triggers are right, or miss at most rows that were replaced: what the log
+    ///     has of an object is not taken for a change that it does not have.
+    ///   - isGrown: but for columns that were added since its last layout.
+    func compare(_ entity: Int64, isCaptured: Bool = false, isGrown: Bool = false) throws {
         guard let before = try catalog.entity(entity) else { return }
         compared.insert(before.lineage)
         if let now = catalog.present(of: before.lineage) {
             let rows = try EntityRows(
                 connection, of: now, rowID: TableSchema.rowIDName(of: now.name, on: connection))
-            let matched = try compareRows(rows, of: now, isCaptured: isCaptured).matched
+            let matched = try compareRows(
+                rows, of: now, isCaptured: isCaptured, isGrown: isGrown
+            ).matched
             guard matched < (try prints.count(before.lineage)) || recent.has(before.lineage) else {
                 return
             }
@@ -194,7 +198,7 @@ final class Recovery {
 
     /// - Returns: where the next page begins, and how many rows had a fingerprint.
     private func compareRows(
-        _ rows: EntityRows, of now: TrackedEntity, isCaptured: Bool,
+        _ rows: EntityRows, of now: TrackedEntity, isCaptured: Bool, isGrown: Bool = false,
         after position: EntityRows.Position = .start, count: Int = .max
     ) throws -> (next: EntityRows.Position?, matched: Int64) {
         let lineage = now.lineage
@@ -211,6 +215,8 @@ final class Recovery {
                     try record(.insert, of: now, key: key)
                 } else if !isCaptured {
                     try record(.update, of: now, key: key, mask: now.nonKeyMask)
+                } else if isGrown, added.contains(key) {
+                    try record(.update, of: now, key: key, mask: added.mask)
                 }
             } else if let known {
                 let columns = try layouts[known.entity] ?? positions(of: known.entity, in: now)

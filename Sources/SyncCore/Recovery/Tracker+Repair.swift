@@ -154,9 +154,11 @@ extension Tracker {
                 in: db, entity: entity, for: finding, tables: tables, context: context)
             if case .renamed = change { due.hasRenamed = true }
             if case .rekeyed(let successor) = change { due.rekeyed.append(successor) }
-            if finding.problem == .triggersNotNested { due.captured.insert(entity.id) }
-            if case .grown = change {
+            if finding.problem == .replacedRowsUnseen { due.captured.insert(entity.id) }
+            if case .grown(let mayMissReplaced) = change {
                 due.grown.append(entity)
+                due.captured.insert(entity.id)
+                if mayMissReplaced, !comparingAll, !isNothingMissed { due.suspects.append(entity) }
             } else if finding.mayHaveLostChanges, !comparingAll {
                 if isNothingMissed {
                     due.renewed.append(entity)
@@ -271,7 +273,9 @@ extension Tracker {
                     isLeft = true
                     continue
                 }
-                try recovery.compare(entity.id, isCaptured: due.captured.contains(entity.id))
+                try recovery.compare(
+                    entity.id, isCaptured: due.captured.contains(entity.id),
+                    isGrown: isGrown.contains(entity.id))
                 if !isComplete, !isGrown.contains(entity.id) {
                     report.uncompared.append(entity.name)
                 }
@@ -311,8 +315,9 @@ extension Tracker {
 
     /// What a repair found to have become of a table.
     private enum TableChange {
-        /// Columns were added at the end while all triggers stood.
-        case grown
+        /// Columns were added at the end while all triggers stood; rows may have been replaced
+        /// unseen where they are not those of the UNIQUE indexes.
+        case grown(mayMissReplaced: Bool)
         /// Columns have other names.
         case renamed
         /// The PRIMARY KEY has other columns; the entity with the new key.
@@ -359,6 +364,10 @@ extension Tracker {
         let isGrown =
             finding.problem == .triggersOutdated && layout.key == entity.layout.key
             && layout.columns.starts(with: entity.layout.columns)
-        return isGrown ? .grown : .other
+        guard isGrown else { return .other }
+        let former = CaptureTriggers(
+            entity: entity.id, table: table.withStoredColumns(entity.layout.columns),
+            layout: entity.layout, context: context.table(table.name))
+        return .grown(mayMissReplaced: !former.equal(present))
     }
 }

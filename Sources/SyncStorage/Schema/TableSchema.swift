@@ -75,4 +75,29 @@ package struct TableSchema: Sendable, Hashable {
 
     /// The UNIQUE indexes besides the key's.
     package var alternateKeys: [UniqueIndex] { uniqueIndexes.filter { $0.origin != .primaryKey } }
+    /// The table as it would be without UNIQUE indexes besides the key's.
+    package var withoutAlternateKeys: TableSchema {
+        var table = self
+        table.uniqueIndexes.removeAll { $0.origin != .primaryKey }
+        return table
+    }
+
+    /// The table with a UNIQUE index besides the key's: its own, or one that it lacks.
+    package var withAnAlternateKey: TableSchema {
+        guard alternateKeys.isEmpty else { return self }
+        var table = self
+        table.uniqueIndexes.append(
+            UniqueIndex(name: "", origin: .constraint, terms: [], condition: nil))
+        return table
+    }
+
+    /// The table with these of its stored columns alone, as it was before others were added.
+    package func withStoredColumns(_ names: [String]) -> TableSchema {
+        let names = Set(names.map(SQLName.folded))
+        var table = self
+        table.columns.removeAll {
+            $0.storage == .ordinary && !names.contains(SQLName.folded($0.name))
+        }
+        return table
+    }
 }

@@ -67,7 +67,7 @@ import Testing
             END;
             UPDATE item SET a = 'n' WHERE id = 1
             """)
-        #expect(try store.verifyCapture().map(\.problem) == [.triggersNotNested])
+        #expect(try store.verifyCapture().map(\.problem) == [.replacedRowsUnseen])
         #expect(try recovered(store) == "")
         #expect(try store.history().map(\.summary) == ["update item/1 a+b"])
         // And when it is gone again.
@@ -75,6 +75,74 @@ import Testing
         #expect(try store.verifyCapture().map(\.problem) == [.triggersWithoutCauses])
         #expect(try recovered(store) == "")
         #expect(try store.history().map(\.summary).last == "update item/1 a")
+    }
+
+    /// The triggers of a table without such an index record all but the rows that it replaces.
+    @Test(arguments: [
+        "CREATE UNIQUE INDEX x ON item(a)", "CREATE UNIQUE INDEX x ON item(lower(a)) WHERE b > 1",
+        "DROP INDEX former", "CREATE UNIQUE INDEX x ON pair(v)", "DROP INDEX former_pair",
+    ])
+    func whatAUniqueIndexReplacesIsFoundAndNothingElseTold(index: String) throws {
+        try database.sql("CREATE UNIQUE INDEX former ON item(b)")
+        try database.sql("CREATE UNIQUE INDEX former_pair ON pair(y)")
+        let store = try store()
+        try database.sql("UPDATE item SET b = 9 WHERE id = 1; INSERT INTO item VALUES (4, 'd', 4)")
+        try database.sql("UPDATE pair SET v = 'w' WHERE x = 'p'")
+        try database.sql(index)
+        #expect(try store.verifyCapture().map(\.problem) == [.replacedRowsUnseen])
+        #expect(try recovered(store) == "", "all of it was recorded")
+
+        try database.sql("UPDATE item SET b = 1 WHERE id = 1; DROP INDEX IF EXISTS x")
+        _ = try store.repairCapture()
+        try database.sql("CREATE UNIQUE INDEX y ON item(a)")
+        try database.sql("INSERT OR REPLACE INTO item VALUES (8, 'two', 8)")
+        #expect(try recovered(store) == "delete item/2")
+    }
+
+    /// An update that is refused leaves what it would have replaced in the guard.
+    @Test func aMissedDeleteOfARowInTheGuardIsToldOnce() throws {
+        try database.sql("CREATE UNIQUE INDEX x ON item(a)")
+        let store = try store()
+        try database.sql("UPDATE OR IGNORE item SET a = 'three' WHERE id = 2")
+        try database.withoutTriggers { try database.sql("DELETE FROM item WHERE id = 3") }
+        #expect(try recovered(store, comparing: true) == "delete item/3")
+        try database.sql("INSERT INTO item VALUES (4, 'four', 4)")
+        #expect(try store.history().map(\.summary) == ["delete item/3", "insert item/4"])
+    }
+
+    /// A column and a UNIQUE index are added, and a row is replaced, before anybody looks.
+    @Test(arguments: [true, false]) func whatIsReplacedBesideANewColumnIsFound(
+        hadIndex: Bool
+    ) throws {
+        if hadIndex { try database.sql("CREATE UNIQUE INDEX former ON item(b)") }
+        let store = try store()
+        try database.sql("UPDATE item SET b = 9 WHERE id = 1")
+        try database.sql(
+            """
+            ALTER TABLE item ADD COLUMN c; CREATE UNIQUE INDEX x ON item(a);
+            UPDATE item SET c = 3 WHERE id = 3; UPDATE item SET c = 1 WHERE id = 1;
+            INSERT OR REPLACE INTO item VALUES (8, 'two', 8, 8)
+            """)
+        #expect(
+            try recovered(store)
+                == "update item/1 c, update item/3 c, update item/8 c, delete item/2")
+    }
+
+    /// The statements change no row: a row that was written just before is not told again.
+    @Test(arguments: [
+        "CREATE UNIQUE INDEX x ON item(a)",
+        """
+        CREATE TABLE new(id INTEGER PRIMARY KEY, a TEXT, b, c); INSERT INTO new(id, a, b)
+        SELECT * FROM item; DROP TABLE item; ALTER TABLE new RENAME TO item
+        """,
+    ])
+    func whatWasWrittenBeforeAnAlterationIsToldOnce(statements: String) throws {
+        let store = try store()
+        try database.sql("UPDATE item SET a = 'new' WHERE id = 1")
+        try Store.alter(database.path, running: statements)
+        #expect(try store.history().map(\.summary) == ["update item/1 a"])
+        try database.sql("UPDATE item SET a = 'newer' WHERE id = 2")
+        #expect(try store.history().last?.summary == "update item/2 a")
     }
 
     /// Readers know the row without its new value (found by replay, seed 45).
@@ -308,15 +376,32 @@ import Testing
 
     /// Random writes, some of them unseen: history replayed gives the keys that are there, and
     /// names every object whose values are others than before.
-    @Test(arguments: TestSeed.each(of: 0..<12)) func randomGapsAreClosed(seed: TestSeed) throws {
+    @Test(arguments: TestSeed.first(12)) func randomGapsAreClosed(seed: TestSeed) throws {
         var random = seed.random
         let store = try store()
         var keys: Set<Value> = [1, 2, 3]
         var token = try store.head()
         // Objects that were written since the table was last compared.
         var written: Set<Value> = []
-        var (hasColumn, hasTrigger) = (false, false)
+        var (hasColumn, hasTrigger, hasIndex) = (false, false, false)
         for _ in 0..<12 {
+            // What it replaces is found when the triggers are made right.
+            var isIndexUnseen = false
+            if random.once(in: 4) {
+                let clashing = "FROM item WHERE a GLOB 'r*'"
+                written.formUnion(try database.rows("SELECT id \(clashing)").map { $0[0] })
+                try database.sql("UPDATE item SET a = 'v' || id WHERE a GLOB 'r*'")
+                let index =
+                    hasIndex
+                    ? "DROP INDEX once" : "CREATE UNIQUE INDEX once ON item(a) WHERE a GLOB 'r*'"
+                isIndexUnseen = random.once(in: 2)
+                if isIndexUnseen {
+                    try database.sql(index)
+                } else {
+                    try Store.alter(database.path, running: index)
+                }
+                hasIndex.toggle()
+            }
             let before = try database.rows("SELECT id, a, b FROM item ORDER BY id")
             if random.once(in: 4) {
                 try Store.alter(
@@ -369,8 +454,10 @@ import Testing
             var query = HistoryQuery()
             query.after = token
             for transaction in try store.history(query) {
-                #expect(
-                    isCompared || !transaction.flags.contains(.recovered), "\(seed): told twice")
+                let isTwice =
+                    transaction.flags.contains(.recovered)
+                    && !(isIndexUnseen && transaction.changes.allSatisfy { $0.kind == .delete })
+                #expect(isCompared || !isTwice, "\(seed): told twice")
                 for change in transaction.changes {
                     let key = change.object.key.values[0]
                     touched.insert(key)
@@ -383,7 +470,9 @@ import Testing
             for row in before + after where before.contains(row) != after.contains(row) {
                 #expect(touched.contains(row[0]), "\(seed): \(row)")
             }
-            #expect(touched.isSubset(of: written), "\(seed): recorded again")
+            let replaced = before.map { $0[0] }.filter { id in !after.contains { $0[0] == id } }
+            #expect(
+                touched.isSubset(of: written.union(replaced)), "\(seed): recorded again")
             if isCompared { written = [] }
             if random.once(in: 2) { #expect(try store.digest() == false) }
         }
