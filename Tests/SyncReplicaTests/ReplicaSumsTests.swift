@@ -161,10 +161,15 @@ struct ReplicaSumsTests {
         try TestStore.sync(a, b)
         #expect(try compare(a, b).a.isEmpty)
         #expect(try count(a) == 1, "the artists can be compared")
+        for path in [a.path, b.path] {
+            let comparison = try #require(try Store.comparisons(path).first)
+            #expect(comparison.isEqual && comparison.uncompared == ["album"])
+        }
         try b.run("ALTER TABLE album ADD COLUMN stars INTEGER DEFAULT 3")
         try TestStore.sync(a, b)
         let found = try compare(a, b)
         #expect(found.a.isEmpty && found.b.isEmpty)
+        #expect(try Store.comparisons(a.path).first?.uncompared == [])
         let (ours, theirs) = (try a.replica.sums, try b.replica.sums)
         #expect(ours == theirs, "all tables are stated alike")
         #expect(try b.dump()["album"]?.count == 5)
@@ -172,6 +177,26 @@ struct ReplicaSumsTests {
         try b.run("UPDATE album SET stars = 1 WHERE id = 1")
         try TestStore.sync(a, b)
         #expect(try compare(a, b).a.map(\.entities) == [["album"]], "the albums are compared, too")
+    }
+
+    @Test("a table that only one has is not compared, and where there is no other, nothing is equal")
+    func tablesOfOneReplica() throws {
+        let folder = try TemporaryFolder()
+        let (a, b) = try TestStore.pair(
+            in: folder, schema: "CREATE TABLE album(id INTEGER PRIMARY KEY, title TEXT)")
+        try a.run("CREATE TABLE note(id INTEGER PRIMARY KEY); INSERT INTO album VALUES (1, 'one')")
+        try TestStore.sync(a, b)
+        _ = try compare(a, b)
+        #expect(try Store.comparisons(a.path).first?.uncompared == ["note"])
+        #expect(
+            try Store.comparisons(b.path).first?.uncompared == ["a table that is not here"])
+        try a.run("ALTER TABLE album ADD COLUMN year")
+        try b.run("ALTER TABLE album ADD COLUMN stars")
+        try TestStore.sync(a, b)
+        #expect(try compare(a, b).a.isEmpty)
+        let comparison = try #require(try Store.comparisons(a.path).first)
+        #expect(!comparison.isEqual && comparison.isNone && comparison.problem == nil)
+        #expect(comparison.uncompared == ["album", "note"] && comparison.count == 1)
     }
 
     @Test("new policies, a collection and a renewed identity raise no alarm")

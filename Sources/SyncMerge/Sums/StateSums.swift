@@ -63,10 +63,12 @@ package struct StateSums: Sendable, Hashable {
 
     /// What a comparison found.
     package struct Comparison: Sendable, Hashable {
-        /// How many entities had comparable facts.
-        package var count = 0
+        /// The names of those that had comparable facts.
+        package var compared: [UInt64] = []
         /// The names of those whose facts or rows differ.
         package var different: [UInt64] = []
+        /// The names of those of which only one has facts, or in other columns.
+        package var uncompared: [UInt64] = []
     }
 
     /// Compares with what another replica stated of the same moment.
@@ -79,12 +81,18 @@ package struct StateSums: Sendable, Hashable {
         let isShownComparable = schema != nil && schema == other.schema
         var comparison = Comparison()
         for own in entities {
-            guard let their = theirs[own.name], their.structure == own.structure else { continue }
-            comparison.count += 1
+            guard let their = theirs.removeValue(forKey: own.name),
+                their.structure == own.structure
+            else {
+                comparison.uncompared.append(own.name)
+                continue
+            }
+            comparison.compared.append(own.name)
             if own.facts != their.facts || isShownComparable && own.shown != their.shown {
                 comparison.different.append(own.name)
             }
         }
+        comparison.uncompared += theirs.keys.sorted()
         return comparison
     }
 

@@ -53,7 +53,7 @@ extension StoreReplica {
                         let theirs = try? StateSums(bytes, store: storeID),
                         let own = try storage.sums.sums(at: theirs.at)
                     else { return false }
-                    return own.compared(with: theirs).map { $0.count > 0 } ?? false
+                    return own.compared(with: theirs).map { !$0.compared.isEmpty } ?? false
                 }
             } ?? 0
         }

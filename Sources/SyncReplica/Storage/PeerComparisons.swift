@@ -3,7 +3,8 @@ import SyncMerge
 import SyncStorage
 import SyncValues
 
-/// `syncd_met`: the last comparison with each other replica.
+/// `syncd_met`: the last comparison with each other replica; and the setting `uncompared`: the
+/// tables that were not in it.
 ///
 /// Statements are prepared when they are used. Confined to its connection's queue.
 struct PeerComparisons {
@@ -18,6 +19,11 @@ struct PeerComparisons {
         var count: Int64
         /// The names of the entities that differ; empty: the replicas were equal.
         var entities: [String]
+        /// The names of those that cannot be compared: only one of the replicas has the table, or
+        /// in other columns.
+        var uncompared: [String]
+        /// Whether there was nothing else to compare.
+        var isNone: Bool
     }
 
     private let connection: OpaquePointer
@@ -35,14 +41,18 @@ struct PeerComparisons {
         let select = try Statement(
             "SELECT replica, at, time, count, entities FROM syncd_met ORDER BY replica",
             on: connection)
+        let uncompared = try UncomparedTables(connection)
         var entries: [Entry] = []
         while try select.step() {
             let names = Data((select.text(4) ?? "[]").utf8)
+            let replica = try replicas.name(of: select.integer(0))
+            let at = select.blob(1) ?? []
+            let left = uncompared.tables(of: replica, at: at)
             entries.append(
                 Entry(
-                    replica: try replicas.name(of: select.integer(0)), at: select.blob(1) ?? [],
-                    time: select.integer(2), count: select.integer(3),
-                    entities: try JSONDecoder().decode([String].self, from: names)))
+                    replica: replica, at: at, time: select.integer(2), count: select.integer(3),
+                    entities: try JSONDecoder().decode([String].self, from: names),
+                    uncompared: left.names, isNone: left.isAll))
         }
         return entries
     }
@@ -66,5 +76,8 @@ struct PeerComparisons {
         ).run(
             .integer(try replicas.number(of: entry.replica)), .blob(entry.at),
             .integer(entry.time), .integer(entry.count), .text(names))
+        var uncompared = try UncomparedTables(connection)
+        try uncompared.set(
+            entry.uncompared, isAll: entry.isNone, of: entry.replica, at: entry.at)
     }
 }

@@ -71,8 +71,10 @@ final class SumTotals {
 
     /// The hash of the name of an entity; of the aliases, that of no name.
     func name(_ place: Int) -> UInt64 {
-        place == aliases ? items.hash(ofText: "") : items.name(of: place)
+        place == aliases ? aliasesName : items.name(of: place)
     }
+
+    var aliasesName: UInt64 { items.hash(ofText: "") }
 
     /// The name of an entity; of the aliases, what they are.
     func title(_ place: Int) -> String {

@@ -28,15 +28,24 @@ struct SumComparing {
         for (replica, theirs) in sums.sorted(by: { $0.key < $1.key })
         where replica != transaction.identity.replica {
             guard let own = try storage.sums.sums(at: theirs.at),
-                let found = own.compared(with: theirs), found.count > 0
+                let found = own.compared(with: theirs)
             else { continue }
-            let names = titles(of: found.different)
+            let isNone = found.compared.allSatisfy { $0 == storage.totals.aliasesName }
+            // A difference stays until a comparison holds.
+            if isNone, found.uncompared.isEmpty || !(last[replica]?.entities.isEmpty ?? true) {
+                continue
+            }
+            let names = titles(of: found.different, elsewhere: "a dropped table")
+            let left = titles(of: found.uncompared, elsewhere: "a table that is not here")
             let former = last[replica]
             // The same statement again is no further comparison.
-            if former?.at == theirs.at, former?.entities == names { continue }
+            if former?.at == theirs.at, former?.entities == names, former?.uncompared == left {
+                continue
+            }
             let entry = PeerComparisons.Entry(
-                replica: replica, at: theirs.at, time: now, count: (former?.count ?? 0) + 1,
-                entities: names)
+                replica: replica, at: theirs.at, time: now,
+                count: (former?.count ?? 0) + (isNone ? 0 : 1), entities: names,
+                uncompared: left, isNone: isNone)
             try storage.comparisons.write(entry)
             last[replica] = entry
         }
@@ -50,10 +59,11 @@ struct SumComparing {
         .map { StateDifference(replica: $0.replica, entities: $0.entities) }
     }
 
-    private func titles(of names: [UInt64]) -> [String] {
+    private func titles(of names: [UInt64], elsewhere: String) -> [String] {
         let totals = storage.totals
-        return names.map { name in
-            totals.places.first { totals.name($0) == name }.map(totals.title) ?? "a dropped table"
-        }.sorted()
+        let titles = names.map { name in
+            totals.places.first { totals.name($0) == name }.map(totals.title) ?? elsewhere
+        }
+        return Set(titles).sorted()
     }
 }

@@ -257,7 +257,7 @@ extension Metadata {
             WHERE key IN ('stated', 'clock', 'former', 'collected', 'behind', 'collectedAt',
                 'sent', 'unseen', 'gone', 'keys', 'named', 'renamed', 'goal', 'structure', 'shown',
                 'schemas', 'joined', 'doubted', 'returned', 'answered', 'decided', 'unread',
-                'exchanges')
+                'exchanges', 'uncompared')
             """, on: connection
         ).run()
         let present = Writing(rawValue: try integer(.writes))

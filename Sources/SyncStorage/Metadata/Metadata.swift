@@ -69,6 +69,8 @@ package final class Metadata {
         /// Merging: when exchanges with a remote last succeeded, and how they failed since, by
         /// address. JSON.
         case exchanges
+        /// Merging: the tables that could not be compared with other replicas. JSON.
+        case uncompared
         /// Merging: the newest own transaction that tells of a decision about members.
         case decided
         /// Merging: the vector that has to be covered before the facts are all those of what was

@@ -437,11 +437,13 @@ struct Checkup {
         }
         for comparison in try Store.comparisons(StorePath.absolute(path)) {
             let time = LocalTime.ago(comparison.time, now: now)
+            let title = Printable.text(names.naming(comparison.replica.description))
+            let left = ComparisonText.unchecked(comparison, replica: title, time: time)
+            result.unchecked += [left].compactMap(\.self)
             if let problem = comparison.problem.map({ Printable.text(names.naming($0)) }) {
                 let hint = TypedPath(path).fillingIn(StateDifference.hint)
                 result.findings.append(Finding(problem: "\(problem) (\(time))", hint: hint))
             } else if comparison.isEqual {
-                let title = Printable.text(names.naming(comparison.replica.description))
                 result.checked.append("replica \(title) was equal \(time)")
             }
         }

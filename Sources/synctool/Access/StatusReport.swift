@@ -92,6 +92,8 @@ struct StatusReport: Sendable {
                     "time": .string(comparison.time.description),
                     "count": .integer(comparison.count),
                     "different": .array(comparison.entities.map { .string($0) }),
+                    "equal": .bool(comparison.isEqual),
+                    "uncompared": .array(comparison.uncompared.map { .string($0) }),
                 ])
             })
         return object

@@ -91,12 +91,9 @@ enum StatusText {
     ) -> [String] {
         var table = TextTable(styles: [.strong])
         for comparison in comparisons {
-            let outcome =
-                comparison.isEqual
-                ? "equal" : "differs in " + comparison.entities.joined(separator: ", ")
             table.add(
                 Printable.text(names.naming(comparison.replica.description)),
-                "compared \(LocalTime.ago(comparison.time))", outcome)
+                "compared \(LocalTime.ago(comparison.time))", ComparisonText.outcome(comparison))
         }
         return table.lines(on: .output, indent: "    ")
     }

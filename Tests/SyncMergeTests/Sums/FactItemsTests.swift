@@ -140,15 +140,15 @@ struct FactItemsTests {
                 at: Array(repeating: at, count: 16), schema: schema,
                 entities: [.init(name: 9, structure: structure, facts: facts, shown: shown)])
         }
-        #expect(sums().compared(with: sums()) == .init(count: 1, different: []))
-        #expect(sums().compared(with: sums(facts: 2)) == .init(count: 1, different: [9]))
-        #expect(sums().compared(with: sums(shown: 2)) == .init(count: 1, different: [9]))
+        #expect(sums().compared(with: sums()) == .init(compared: [9]))
+        #expect(sums().compared(with: sums(facts: 2)) == .init(compared: [9], different: [9]))
+        #expect(sums().compared(with: sums(shown: 2)) == .init(compared: [9], different: [9]))
         #expect(sums().compared(with: sums(at: 1, facts: 2)) == nil)
-        #expect(sums().compared(with: sums(structure: 2, facts: 2)) == .init())
-        #expect(sums().compared(with: sums(schema: 2, shown: 2)) == .init(count: 1, different: []))
+        #expect(sums().compared(with: sums(structure: 2, facts: 2)) == .init(uncompared: [9]))
+        #expect(sums().compared(with: sums(schema: 2, shown: 2)) == .init(compared: [9]))
         #expect(
             sums(schema: nil).compared(with: sums(schema: nil, shown: 2))
-                == .init(count: 1, different: []))
+                == .init(compared: [9]))
     }
 }
 

@@ -166,8 +166,12 @@ function showRemotes(status) {
     parts.push(table("Compared with other replicas", [["replica"], ["when"], ["outcome"]],
       status.comparisons.map((each) => [
         printable(each.replicaName ?? each.replica), ago(new Date(each.time).toISOString()),
-        each.different.length === 0 ? make("span", { class: "good" }, "equal")
-          : make("span", { class: "bad" }, `differs in ${each.different.map(printable).join(", ")}`)])));
+        make("span", {},
+          each.equal ? make("span", { class: "good" }, "equal ") : "",
+          each.different.length === 0 ? ""
+            : make("span", { class: "bad" }, `differs in ${each.different.map(printable).join(", ")} `),
+          each.uncompared.length === 0 ? ""
+            : `not compared: ${each.uncompared.map(printable).join(", ")}`)])));
   }
   byId("remotes").replaceChildren(...parts);
 }
