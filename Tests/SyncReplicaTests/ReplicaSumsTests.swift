@@ -179,7 +179,7 @@ struct ReplicaSumsTests {
         #expect(try compare(a, b).a.map(\.entities) == [["album"]], "the albums are compared, too")
     }
 
-    @Test("a table that only one has is not compared, and where there is no other, nothing is equal")
+    @Test("a table that only one has is not compared, and without any other nothing is equal")
     func tablesOfOneReplica() throws {
         let folder = try TemporaryFolder()
         let (a, b) = try TestStore.pair(

@@ -37,7 +37,9 @@ struct TiedColumnsTests {
             let name = first.storeID
             let comparison = try StateSums(own, store: name).compared(
                 with: StateSums(sums, store: name))
-            #expect(comparison?.compared.count == 2, "the table and the aliases", sourceLocation: location)
+            #expect(
+                comparison?.compared.count == 2, "the table and the aliases",
+                sourceLocation: location)
             #expect(
                 try first.compare([store.replica.replicaID: sums]).isEmpty,
                 sourceLocation: location)

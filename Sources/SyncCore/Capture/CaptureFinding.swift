@@ -97,8 +97,8 @@ extension CaptureFinding {
             "\(table): the triggers record every change, but perhaps not all causes; "
                 + "run: synctool doctor DB --mend"
         case .replacedRowsUnseen:
-            "\(table): its UNIQUE indexes, or the triggers that write to it, have changed; rows that "
-                + "are replaced may not be recorded"
+            "\(table): its UNIQUE indexes, or the triggers that write to it, have changed; rows "
+                + "that are replaced may not be recorded"
         case .renamed(let name): "\(table): renamed to \(name)"
         case .tableDropped: "\(table): the table was dropped"
         case .newTable:

@@ -97,8 +97,8 @@ final class Recovery {
     /// Compares the table that `entity` is or was an entity of.
     ///
     /// - Parameters:
-    ///   - isCaptured: its triggers are right, or miss at most rows that were replaced: what the log
-    ///     has of an object is not taken for a change that it does not have.
+    ///   - isCaptured: its triggers are right, or miss at most rows that were replaced: what the
+    ///     log has of an object is not taken for a change that it does not have.
     ///   - isGrown: but for columns that were added since its last layout.
     func compare(_ entity: Int64, isCaptured: Bool = false, isGrown: Bool = false) throws {
         guard let before = try catalog.entity(entity) else { return }

@@ -28,7 +28,8 @@ public struct ReplicaComparison: Sendable, Hashable {
     /// What is wrong, as a sentence; nil when the replicas were equal, or when the other one has
     /// been away for longer than its lease.
     public var problem: String? {
-        entities.isEmpty || isAbsent ? nil : StateDifference(replica: replica, entities: entities).problem
+        entities.isEmpty || isAbsent
+            ? nil : StateDifference(replica: replica, entities: entities).problem
     }
 }
 

@@ -18,11 +18,12 @@ enum ComparisonText {
 
     /// What was not checked; nil: all tables were compared.
     static func unchecked(
-        _ comparison: ReplicaComparison, replica: String, time: String
+        _ comparison: ReplicaComparison, replica: String, time: String, path: String
     ) -> String? {
         guard !comparison.uncompared.isEmpty else { return nil }
         return "\(tables(of: comparison)), with replica \(replica), \(time): only one of the two "
-            + "has the table, or in other columns; to see the difference of schemas: synctool schema"
+            + "has the table, or in other columns; to see how the schemas differ: synctool schema "
+            + Shell.quoted(path)
     }
 
     private static func tables(of comparison: ReplicaComparison) -> String {
