@@ -62,11 +62,9 @@ struct CaptureContext {
 }
 
 extension CaptureContext.Table {
-    /// The contexts before a user trigger came to write to the table. Triggers made for them record
-    /// everything but the rows that such a trigger replaces inside of another statement.
-    var beforeNesting: [Self] {
-        isNested ? Self.all(isNested: false) : []
-    }
+    /// Every context. Triggers made for one that is not nested miss, in one that is, the rows that
+    /// a user trigger replaces inside of another statement, and no others.
+    static let all = all(isNested: false) + all(isNested: true)
 
     /// Contexts whose triggers record the same rows, and other causes. Where no trigger writes to
     /// the table any more, those that reckon with one do.

@@ -94,6 +94,16 @@ extension Tracker {
         }
     }
 
+    /// Makes the triggers right of the tables that are recorded and here, and remembers the schema.
+    ///
+    /// - Throws: as ``alter(_:verifying:)``.
+    func repairPresent() throws -> [CaptureFinding] {
+        try write("alter") { db in
+            try StoreDamage.requireReadable(db)
+            return try repairPresent(db)
+        }
+    }
+
     /// Makes the triggers right of the tables that are recorded and here.
     private func repairPresent(_ db: Database) throws -> [CaptureFinding] {
         try repairCapture(db, but: [.tableDropped, .newTable]).findings

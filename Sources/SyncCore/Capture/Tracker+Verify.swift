@@ -168,10 +168,16 @@ extension Tracker {
 
 extension CaptureTriggers {
     /// These are the triggers that are there.
-    func equal(_ present: [PresentTrigger]) -> Bool {
-        let expected = all
-        let sql = Dictionary(uniqueKeysWithValues: present.map { ($0.name, $0.sql) })
-        return expected.count == present.count
+    ///
+    /// - Parameter letters: the triggers of these may be missing, and others.
+    func equal(_ present: [PresentTrigger], but letters: [Character] = []) -> Bool {
+        func counts(_ name: String) -> Bool {
+            TriggerName(name).map { !letters.contains($0.letter) } ?? true
+        }
+        let expected = all.filter { counts($0.name) }
+        let sql = Dictionary(
+            uniqueKeysWithValues: present.filter { counts($0.name) }.map { ($0.name, $0.sql) })
+        return expected.count == sql.count
             && expected.allSatisfy { sql[$0.name] == $0.sql }
     }
 
@@ -183,17 +189,11 @@ extension CaptureTriggers {
     fileprivate func missOnlyVictims(_ present: [PresentTrigger]) -> Bool {
         let there = Set(present.map(\.letter))
         guard Self.guarding.allSatisfy(there.contains) else { return false }
-        let sql = Dictionary(
-            uniqueKeysWithValues: present.filter { !Self.ofVictims.contains($0.letter) }
-                .map { ($0.name, $0.sql) })
         let tables = [table.withoutAlternateKeys, table.withAnAlternateKey]
-        return ([context] + context.beforeNesting + context.variants).contains { earlier in
+        return CaptureContext.Table.all.contains { earlier in
             tables.contains { former in
-                let expected = CaptureTriggers(
-                    entity: entity, table: former, layout: layout, context: earlier
-                ).all.filter { !Self.ofVictims.contains(TriggerName($0.name)?.letter ?? "?") }
-                return expected.count == sql.count
-                    && expected.allSatisfy { sql[$0.name] == $0.sql }
+                CaptureTriggers(entity: entity, table: former, layout: layout, context: earlier)
+                    .equal(present, but: Self.ofVictims)
             }
         }
     }

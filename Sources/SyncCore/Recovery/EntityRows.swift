@@ -52,11 +52,15 @@ final class EntityRows {
         }
     }
 
-    /// The state of the object with this key; nil when it is not there.
+    /// The state of the object with this key, byte for byte; nil when it is not there. Under the
+    /// collation of a key, another object may be found in its place.
     func state(of key: ObjectKey) throws -> FingerprintTable.Known? {
         one.bind(key.values)
         defer { one.reset() }
-        return try one.step() ? known(one) : nil
+        while try one.step() {
+            if keyColumns.map({ one.value($0) }) == key.values { return known(one) }
+        }
+        return nil
     }
 
     /// Where a page ended.

@@ -309,7 +309,7 @@ extension Store {
     /// - Throws: as ``Tracker/alter(_:verifying:)``, and what opening throws.
     @discardableResult
     public static func alter(_ path: String, running sql: String) throws -> [CaptureFinding] {
-        try explaining("alter", at: path) { try trackerToAlter(path).alter(sql) }
+        try alter(path, running: sql) { _ in }
     }
 
     /// The same, where `verify` may refuse what the statements lead to: then nothing has changed.
@@ -317,7 +317,10 @@ extension Store {
     package static func alter(
         _ path: String, running sql: String, verifying verify: (Database) throws -> Void
     ) throws -> [CaptureFinding] {
-        try explaining("alter", at: path) { try trackerToAlter(path).alter(sql, verifying: verify) }
+        try explaining("alter", at: path) {
+            let (tracker, findings) = try trackerToAlter(path)
+            return findings + (try tracker.alter(sql, verifying: verify))
+        }
     }
 
     /// Changes the schema as `body` does, and records the tables as they are afterwards, in one
@@ -327,19 +330,23 @@ extension Store {
         _ path: String, running renames: [String] = [], making body: (Database) throws -> Result
     ) throws -> Result {
         try explaining("alter", at: path) {
-            try trackerToAlter(path).alter(running: renames, making: body)
+            try trackerToAlter(path).0.alter(running: renames, making: body)
         }
     }
 
-    /// Digests first, so that every row has the fingerprint of what it is: one written lately would
-    /// be told again where the statements rebuild its table. What keeps it from being done, the
-    /// alteration itself meets, and says.
-    private static func trackerToAlter(_ path: String) throws -> Tracker {
+    /// Makes triggers right that are out of date, and digests: every row has the fingerprint of what
+    /// it is then. One written lately would be told again where the statements rebuild its table.
+    /// What keeps the digest from it, as a writer, leaves that to chance, and stops nothing.
+    ///
+    /// - Returns: with what had to be made right.
+    private static func trackerToAlter(_ path: String) throws -> (Tracker, [CaptureFinding]) {
+        let tracker = try Tracker(path: path)
+        let findings = try tracker.repairPresent()
         if let store = try? open(path) {
             while (try? store.digest(isRepeated: true)) ?? false {}
             try? store.close()
         }
-        return try Tracker(path: path)
+        return (tracker, findings)
     }
 
     /// The error of an object of another program under a name that syncd needs: it stops each

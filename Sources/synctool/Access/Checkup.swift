@@ -438,8 +438,11 @@ struct Checkup {
         for comparison in try Store.comparisons(StorePath.absolute(path)) {
             let time = LocalTime.ago(comparison.time, now: now)
             let title = Printable.text(names.naming(comparison.replica.description))
-            let left = ComparisonText.unchecked(comparison, replica: title, time: time, path: path)
-            result.unchecked += [left].compactMap(\.self)
+            if let left = ComparisonText.unchecked(
+                comparison, replica: title, time: time, path: path)
+            {
+                result.unchecked.append(left)
+            }
             if let problem = comparison.problem.map({ Printable.text(names.naming($0)) }) {
                 let hint = TypedPath(path).fillingIn(StateDifference.hint)
                 result.findings.append(Finding(problem: "\(problem) (\(time))", hint: hint))

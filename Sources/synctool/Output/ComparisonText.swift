@@ -7,7 +7,7 @@ enum ComparisonText {
         var parts: [String] = []
         if comparison.isEqual { parts.append("equal") }
         if !comparison.entities.isEmpty {
-            parts.append("differs in " + comparison.entities.joined(separator: ", "))
+            parts.append("differs in " + Printable.text(comparison.entities.joined(separator: ", ")))
         }
         if !comparison.uncompared.isEmpty {
             parts.append(
