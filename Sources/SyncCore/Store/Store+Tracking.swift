@@ -334,9 +334,9 @@ extension Store {
         }
     }
 
-    /// Makes triggers right that are out of date, and digests: every row has the fingerprint of what
-    /// it is then. One written lately would be told again where the statements rebuild its table.
-    /// What keeps the digest from it, as a writer, leaves that to chance, and stops nothing.
+    /// Makes triggers right that are out of date, and digests: every row has the fingerprint of
+    /// what it is then. One written lately would be told again where the statements rebuild its
+    /// table. What keeps the digest from it, as a writer, leaves that to chance, and stops nothing.
     ///
     /// - Returns: with what had to be made right.
     private static func trackerToAlter(_ path: String) throws -> (Tracker, [CaptureFinding]) {

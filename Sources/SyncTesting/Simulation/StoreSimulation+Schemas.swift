@@ -12,8 +12,8 @@ extension StoreSimulation {
         case simple
         /// Ordinary ones in which replicas change their schemas at the same time.
         case migrating
-        /// Schemas with many a UNIQUE over references, and writers without foreign keys, who refer
-        /// to rows that are not there.
+        /// Schemas with many UNIQUE indexes over references, and writers without foreign keys, who
+        /// refer to rows that are not there.
         case loose
         /// Plain ones in which rows refer to a table that some replicas do not synchronise yet
         /// (``ParentGrowth``).

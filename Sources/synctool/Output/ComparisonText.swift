@@ -7,11 +7,12 @@ enum ComparisonText {
         var parts: [String] = []
         if comparison.isEqual { parts.append("equal") }
         if !comparison.entities.isEmpty {
-            parts.append("differs in " + Printable.text(comparison.entities.joined(separator: ", ")))
+            parts.append("differs in " + names(comparison.entities))
         }
         if !comparison.uncompared.isEmpty {
             parts.append(
-                "not compared: \(tables(of: comparison)) (only one has it, or in other columns)")
+                "not compared: \(names(comparison.uncompared)) "
+                    + "(only one has it, or in other columns)")
         }
         return parts.joined(separator: "; ")
     }
@@ -21,12 +22,12 @@ enum ComparisonText {
         _ comparison: ReplicaComparison, replica: String, time: String, path: String
     ) -> String? {
         guard !comparison.uncompared.isEmpty else { return nil }
-        return "\(tables(of: comparison)), with replica \(replica), \(time): only one of the two "
-            + "has the table, or in other columns; to see how the schemas differ: synctool schema "
-            + Shell.quoted(path)
+        return "\(names(comparison.uncompared)), with replica \(replica), \(time): only one of "
+            + "the two has the table, or in other columns; to see how the schemas differ: "
+            + "synctool schema \(Shell.quoted(path))"
     }
 
-    private static func tables(of comparison: ReplicaComparison) -> String {
-        Printable.text(comparison.uncompared.joined(separator: ", "))
+    private static func names(_ tables: [String]) -> String {
+        Printable.text(tables.joined(separator: ", "))
     }
 }
