@@ -164,20 +164,32 @@ extension FastLane {
         return nil
     }
 
+    /// Who has a number that a new row may get.
+    private enum NumberUse {
+        case free
+        /// A deleted object.
+        case ofDeleted
+    }
+
     private func assignNumbers(to places: [Int], of entity: Int) throws -> Bool {
         let hasReservations = try storage.objects.isAnyNumberReserved()
         let newestRow = try lane.greatestNumber(of: entity)
-        func isFree(_ number: Int64) throws -> Bool {
-            if number > newestRow, !hasReservations { return true }
+        /// nil: a row has it, or it is reserved.
+        func use(_ number: Int64) throws -> NumberUse? {
+            if number > newestRow, !hasReservations { return .free }
             let key = RowKey(entity: entity, [.integer(number)])
-            return try storage.objects.uid(of: key) == nil
-                && storage.objects.holder(ofNumber: number, entity: entity) == nil
+            guard try storage.objects.uid(of: key) == nil else { return nil }
+            let holder = try storage.objects.holder(ofNumber: number, entity: entity)
+            guard let holder else { return .free }
+            return holder.isGone ? .ofDeleted : nil
         }
         var used: Set<Int64> = []
         var greatest: Int64?
         for place in places {
             var number = arrivals[place].number
-            if try used.contains(number) || !isFree(number) {
+            let use = used.contains(number) ? nil : try use(number)
+            if use == .ofDeleted { arrivals[place].takesNumber = true }
+            if use == nil {
                 let known =
                     try greatest
                     ?? max(storage.greatestNumber(of: entity), used.max() ?? 0)

@@ -64,6 +64,10 @@ extension FastLane {
             try lane.writing.replace(arrival.id, place: position, record: record)
             return true
         }
+        if arrival.takesNumber {
+            try storage.objects.takeNumber(
+                arrival.number, entity: arrival.entity, for: arrival.uid)
+        }
         let hasNumber = arrival.key.isEmpty
         return try lane.writing.insert(
             arrival.uid, shape: storage.shapes.number(of: arrival.entity),

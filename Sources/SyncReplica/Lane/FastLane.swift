@@ -46,6 +46,8 @@ final class FastLane {
         var id: Int64 = 0
         /// The private number.
         var number: Int64 = 0
+        /// Whether the number is reserved for a deleted object, which loses it.
+        var takesNumber = false
         /// The key that identifies.
         var key: [Value] = []
         /// The stored record of a known object in ``FastLane/records``.

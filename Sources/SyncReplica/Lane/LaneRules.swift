@@ -170,6 +170,6 @@ struct LaneRules {
         guard let number = slice.numbers[uid] else { return false }
         let key = RowKey(entity: entity, [.integer(number)])
         return try numbered[key] == 1 && storage.objects.uid(of: key) == nil
-            && storage.objects.holder(ofNumber: number, entity: entity) == nil
+            && storage.objects.holder(ofNumber: number, entity: entity)?.isGone ?? true
     }
 }

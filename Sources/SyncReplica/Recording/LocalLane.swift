@@ -52,6 +52,8 @@ final class LocalLane {
     /// The transactions of the versions that are written.
     var dots: [RecordDot] = []
     private var item: LaneItem
+    /// The private numbers of the new rows of the window.
+    private var numbered: [(number: Int64, entity: Int, uid: ObjectUID)] = []
     /// By entity: the difference that its objects make to the sums.
     private var sums: [UInt128]
     private var count = 0
@@ -165,6 +167,11 @@ final class LocalLane {
             try storeRows()
             // What follows finds the objects of this window.
             guard try objects.writing.store() else { throw LocalLaneReason.identity }
+            // Also from the objects that ended in this window.
+            for (number, entity, uid) in numbered {
+                try storage.objects.takeNumber(number, entity: entity, for: uid)
+            }
+            numbered.removeAll(keepingCapacity: true)
             for place in writes.places { try describe(place) }
             if writes.isLast { return }
             // One window at a time.
@@ -363,7 +370,7 @@ final class LocalLane {
         if storage.totals.isKept(entity.position) { try addSum(of: uid, entity) }
         try storage.marks.remove(from: CollectionOfOne(uid))
         if entity.isPrivate, case .integer(let number) = key[0] {
-            try storage.objects.takeNumber(number, entity: entity.position, for: uid)
+            numbered.append((number, entity.position, uid))
         }
         let isNew = try objects.writing.insert(
             uid, shape: storage.shapes.number(of: entity.position),

@@ -68,7 +68,7 @@ struct RegionUpdate {
         let renumbering = try Renumbering(transaction)
         var withheld: Set<ObjectUID> = []
         var (state, view) = try shown(loader, renumbering, withholding: withheld, adding: add)
-        var image = try storage.draft(of: view, in: loader.region, hints: hints)
+        var image = try draft(of: view, state, in: loader.region, hints: hints)
         var rounds = 0
         while try loader.loadMissing(for: state, view: view, image: image)
             || Self.withhold(image.unfit, of: view, in: loader.region, &withheld)
@@ -80,12 +80,14 @@ struct RegionUpdate {
                 throw SyncError(.internalFault, "the region of a merge does not end")
             }
             (state, view) = try shown(loader, renumbering, withholding: withheld, adding: add)
-            image = try storage.draft(of: view, in: loader.region, hints: hints)
+            image = try draft(of: view, state, in: loader.region, hints: hints)
         }
         try image.requireOneRowForEachKey()
         try image.requireAllSpelled()
         let region = loader.region
-        let differences = TableWriter.differences(from: region.rows, to: image.rows)
+        let replaced = replaced(in: region, by: image, of: view)
+        let differences = TableWriter.differences(
+            from: region.rows, to: image.rows, replaced: replaced)
         let writer = TableWriter(
             schema, statements: storage.statements, triggers: storage.triggers)
         try writer.write(differences)
@@ -96,7 +98,8 @@ struct RegionUpdate {
         let renumbered = renumbering.entry
         if let renumbered { try transaction.append(renumbered) }
         // First in history: a row has left its old number before another row gets it.
-        let moves = moves(from: region, to: view, keys: after, by: renumbering)
+        var moves = moves(from: region, to: view, keys: after, by: renumbering)
+        for key in replaced { moves.add(from: key, to: nil) }
         try history(from: region, to: view, keys: after, moves: moves).write(
             [renumbered].compactMap { $0 } + transactions, differences: differences, beside: lane)
         try lane?.writeConflicts()
@@ -119,6 +122,18 @@ struct RegionUpdate {
             return (state, view)
         }
         return (numbered, View(numbered))
+    }
+
+    private func draft(
+        of view: View, _ state: MergeState, in region: AffectedRegion,
+        hints: [ObjectUID: Int64]
+    ) throws -> TableImage {
+        try storage.draft(of: view, in: region, hints: hints) { uid in
+            guard region.objects[uid] != nil, let record = state.objects[uid] else {
+                return false
+            }
+            return StoredObject.State(of: uid, record: record, in: state, view: view) == .gone
+        }
     }
 
     /// Withholds the objects of rows that cannot be shown; not those that have a row now.
@@ -165,6 +180,16 @@ struct RegionUpdate {
             after: { view.shownAs[$0].flatMap { after[$0] } })
     }
 
+    /// The private numbers of rows that are gone, and that new rows have now.
+    private func replaced(
+        in region: AffectedRegion, by image: TableImage, of view: View
+    ) -> [RowKey] {
+        region.names.filter { key, name in
+            schema.merge.entities[key.entity].hasPrivateNumbers && view.shownAs[name] == nil
+                && image.names[key] != nil
+        }.map(\.key)
+    }
+
     /// The rows that have another number than before: a shared one, or one in their keys that
     /// refers to nothing.
     private func moves(
@@ -205,6 +230,8 @@ struct RegionUpdate {
         hints: [ObjectUID: Int64] = [:]
     ) throws {
         var changed: [(ObjectUID, StoredObject)] = []
+        // Numbers that rows get here, which those that had them in this region lose.
+        var given: Set<RowKey> = []
         for (uid, record) in state.objects {
             var object =
                 region.objects[uid]
@@ -220,6 +247,7 @@ struct RegionUpdate {
             {
                 if object.number != number {
                     try storage.objects.takeNumber(number, entity: record.entity, for: uid)
+                    given.insert(RowKey(entity: record.entity, key))
                 }
                 object.number = number
             }
@@ -229,7 +257,8 @@ struct RegionUpdate {
         transaction.environment.tally.count(region: changed.count)
         for (uid, object) in changed.sorted(by: { $0.0 < $1.0 }) {
             try storage.objects.write(
-                withFreeNumber(object, uid: uid), uid: uid, replacing: region.objects[uid])
+                withFreeNumber(object, uid: uid, besides: given), uid: uid,
+                replacing: region.objects[uid])
         }
         for (alias, dot) in state.aliases where region.state.aliases[alias] != dot {
             try storage.objects.write(alias, dot: dot, replacing: region.state.aliases[alias])
@@ -243,10 +272,13 @@ struct RegionUpdate {
     }
 
     /// A hidden object keeps the reservation of its number unless a row has taken it.
-    private func withFreeNumber(_ object: StoredObject, uid: ObjectUID) throws -> StoredObject {
+    private func withFreeNumber(
+        _ object: StoredObject, uid: ObjectUID, besides given: Set<RowKey>
+    ) throws -> StoredObject {
         guard object.key == nil, let number = object.number else { return object }
         let key = RowKey(entity: object.record.entity, [.integer(number)])
-        guard let holder = try storage.objects.uid(of: key), holder != uid else { return object }
+        let holder = given.contains(key) ? nil : try storage.objects.uid(of: key)
+        guard given.contains(key) || holder != nil && holder != uid else { return object }
         var object = object
         object.number = nil
         return object

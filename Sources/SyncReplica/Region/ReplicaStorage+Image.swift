@@ -16,14 +16,17 @@ extension ReplicaStorage {
     }
 
     /// The same, where two rows may have one key.
+    /// - Parameter isLeaving: whether an object of the region is deleted from now on: its number
+    ///   is free for a row that has it at the sender.
     /// - Throws: `refused` when a table has no free number; SQLite errors.
     /// - Complexity: O(rows of the view)
     func draft(
-        of view: View, in region: AffectedRegion, hints: [ObjectUID: Int64]
+        of view: View, in region: AffectedRegion, hints: [ObjectUID: Int64],
+        isLeaving: @escaping (ObjectUID) -> Bool = { _ in false }
     ) throws -> TableImage {
         try TableImage(
             of: view, schema: schema.merge, before: region.names,
-            numbering: numbering(in: region, hints: hints),
+            numbering: numbering(in: region, hints: hints, isLeaving),
             isBoundary: region.state.boundaryRows.contains, storedRow: region.row(of:),
             formerKey: { self.formerKey(of: $0, part: $1, in: region) },
             stored: schema.stored)
@@ -45,16 +48,21 @@ extension ReplicaStorage {
     }
 
     private func numbering(
-        in region: AffectedRegion, hints: [ObjectUID: Int64]
+        in region: AffectedRegion, hints: [ObjectUID: Int64],
+        _ isLeaving: @escaping (ObjectUID) -> Bool
     ) -> TableImage.Numbering {
-        TableImage.Numbering(
+        func isGivenAgain(_ entity: Int) -> Bool { !schema.tables[entity].isAutoincrement }
+        return TableImage.Numbering(
             known: { region.objects[$0]?.number },
             hint: { hints[$0] },
             isTaken: { entity, number, uid in
                 let key = RowKey(entity: entity, [.integer(number)])
-                if let holder = try self.objects.uid(of: key) { return holder != uid }
+                if let holder = try self.objects.uid(of: key) {
+                    return holder != uid && !(isGivenAgain(entity) && isLeaving(holder))
+                }
                 let holder = try self.objects.holder(ofNumber: number, entity: entity)
-                return holder.map { $0 != uid } ?? false
+                return holder.map { $0.uid != uid && !($0.isGone && isGivenAgain(entity)) }
+                    ?? false
             },
             greatest: self.greatestNumber)
     }

@@ -10,6 +10,7 @@ import SyncValues
 /// - The conflict log has exactly the conflicts of the view.
 /// - The totals that are kept are those of the stored facts.
 /// - Each object is in an extent that covers it.
+/// - No private number is reserved that a row has, or twice.
 struct StateVerifier {
     private let transaction: MergeTransaction
 
@@ -51,6 +52,10 @@ struct StateVerifier {
         if let object = try ObjectExtents.uncovered(on: storage.connection) {
             throw SyncError(
                 .internalFault, "after \(step) object \(object) is newer than its extent")
+        }
+        if let number = try storage.objects.numberReservedInVain() {
+            throw SyncError(
+                .internalFault, "after \(step) number \(number) is reserved, and another's")
         }
     }
 

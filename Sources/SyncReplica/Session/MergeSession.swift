@@ -123,8 +123,9 @@ final class MergeSession {
         on storage: ReplicaStorage, isUnseen: Bool, isRestructured: Bool
     ) throws -> MergeTransaction {
         var transaction = try begin(on: storage)
+        // A foreign key may lead to another table now, which no write of a row says.
         let missed =
-            isUnseen
+            isUnseen || isRestructured
             ? try MissedChanges(transaction).record(isRestructured: isRestructured)
             : MissedChanges.Report()
         missedCount = missed.count

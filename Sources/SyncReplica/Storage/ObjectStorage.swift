@@ -88,7 +88,7 @@ final class ObjectStorage {
             """, on: connection)
         selectReserved = try Statement(
             """
-            SELECT uid FROM syncd_object
+            SELECT uid, state FROM syncd_object
             WHERE number = ?1 AND shape = ?2 AND number IS NOT NULL AND key IS NULL
             """, on: connection)
         selectAnyReserved = try Statement(
@@ -324,12 +324,18 @@ final class ObjectStorage {
     }
 
     /// The hidden object that a private number is reserved for.
-    func holder(ofNumber number: Int64, entity: Int) throws -> ObjectUID? {
+    /// - Returns: also whether it is deleted: its number is given to a row that has it at its
+    ///   sender, where the number was used again.
+    func holder(
+        ofNumber number: Int64, entity: Int
+    ) throws -> (uid: ObjectUID, isGone: Bool)? {
         guard try isAnyNumberReserved() else { return nil }
         selectReserved.bind(number, at: 1)
         selectReserved.bind(shapes.number(of: entity), at: 2)
         defer { selectReserved.reset() }
-        return try selectReserved.step() ? try uid(selectReserved.blob(0)) : nil
+        guard try selectReserved.step() else { return nil }
+        let isGone = selectReserved.integer(1) == StoredObject.State.gone.rawValue
+        return (try uid(selectReserved.blob(0)), isGone)
     }
 
     /// Takes a private number from the hidden objects that it is reserved for.
@@ -337,6 +343,19 @@ final class ObjectStorage {
         guard try isAnyNumberReserved() else { return }
         try dropReservation.run(
             .integer(number), .integer(shapes.number(of: entity)), .blob(uid.bytes))
+    }
+
+    /// A private number that is reserved for an object and that another one has, or reserves; nil:
+    /// there is none.
+    /// - Complexity: O(n log n) in the hidden objects
+    func numberReservedInVain() throws -> Int64? {
+        let select = try Statement(
+            """
+            SELECT r.number FROM syncd_object r
+              JOIN syncd_object o ON o.shape = r.shape AND o.number = r.number AND o.id <> r.id
+            WHERE r.number IS NOT NULL AND r.key IS NULL LIMIT 1
+            """, on: connection)
+        return try select.step() ? select.integer(0) : nil
     }
 
     /// The pairs of identities that are one object, with the transaction that united them.

@@ -6,6 +6,8 @@ struct RowDifference {
     let before: [Value]?
     /// The values after; nil for a deleted row.
     let after: [Value]?
+    /// Whether the row after is of another object, which has the private number of the deleted one.
+    var isReplaced = false
 
     /// The columns that differ.
     var columns: [Int] {

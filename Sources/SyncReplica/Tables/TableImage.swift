@@ -7,7 +7,8 @@ import SyncValues
 /// Invariants
 /// - A row keeps its number while it is shown here.
 /// - Two shown rows of one entity have two numbers.
-/// - The number of a hidden object stays reserved until another row takes it.
+/// - The number of a hidden object stays reserved until another row takes it: one that is written
+///   here or, where the object is deleted, one that has the number at its sender.
 /// - A reference to a key that may be spelled in several ways keeps the spelling of its row, as it
 ///   does in SQLite when the key changes its spelling; unless a CHECK refuses that, or a UNIQUE
 ///   tells spellings apart: then the row is spelled as the key is.

@@ -21,9 +21,10 @@ struct TableWriter {
     }
 
     /// The writes that turn `old` into `new`.
+    /// - Parameter replaced: keys under which another object has its row now.
     /// - Complexity: O(rows)
     static func differences(
-        from old: [RowKey: [Value]], to new: [RowKey: [Value]]
+        from old: [RowKey: [Value]], to new: [RowKey: [Value]], replaced: [RowKey] = []
     ) -> [RowKey: RowDifference] {
         var differences: [RowKey: RowDifference] = [:]
         for (key, row) in old where new[key] != row {
@@ -31,6 +32,10 @@ struct TableWriter {
         }
         for (key, row) in new where old[key] == nil {
             differences[key] = RowDifference(before: nil, after: row)
+        }
+        for key in replaced {
+            differences[key] = RowDifference(
+                before: old[key], after: new[key], isReplaced: true)
         }
         return differences
     }
@@ -115,7 +120,7 @@ struct TableWriter {
     /// Whether the row is deleted, or changes in a column under a UNIQUE.
     private func isMoved(by difference: RowDifference, at key: RowKey) -> Bool {
         guard difference.before != nil else { return false }
-        guard difference.after != nil else { return true }
+        guard difference.after != nil, !difference.isReplaced else { return true }
         let claimed = tables[key.entity].claimed
         return difference.columns.contains(where: claimed.contains)
     }
