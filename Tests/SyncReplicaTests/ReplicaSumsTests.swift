@@ -179,6 +179,32 @@ struct ReplicaSumsTests {
         #expect(try compare(a, b).a.map(\.entities) == [["album"]], "the albums are compared, too")
     }
 
+    /// A part of a push is merged with the column, where nothing is stated: the total of before does
+    /// not have it.
+    @Test("sums are right after a column came and went between two batches of one push")
+    func columnBetweenParts() throws {
+        let folder = try TemporaryFolder()
+        let (a, b) = try TestStore.pair(in: folder, schema: Self.schema)
+        try TestStore.sync(a, b)
+        try a.run(
+            """
+            BEGIN; UPDATE album SET title = 'first' WHERE id = 1;
+            UPDATE album SET title = 'other' WHERE id = 2; COMMIT
+            """)
+        _ = try a.replica.vector
+        try a.run("UPDATE album SET title = 'second' WHERE id = 1")
+        let batches = try a.replica.batches(since: b.replica.vector, factsMax: 1)
+        try #require(batches.count == 2)
+        let goal = try BatchEnvelope.read(batches[1]).envelope.upTo
+        try b.run("ALTER TABLE album ADD COLUMN stars")
+        #expect(try b.replica.merge(batches[0], isAlone: false, goal: goal))
+        #expect(try b.replica.sums == nil)
+        _ = try Store.alter(b.path, running: "ALTER TABLE album DROP COLUMN stars")
+        #expect(try b.replica.merge(batches[1], isAlone: false, goal: goal))
+        #expect(try b.replica.mendSums() == [])
+        #expect(try b.dump() == a.dump())
+    }
+
     @Test("a table that only one has is not compared, and without any other nothing is equal")
     func tablesOfOneReplica() throws {
         let folder = try TemporaryFolder()

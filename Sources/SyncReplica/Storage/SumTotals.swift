@@ -9,7 +9,8 @@ import SyncValues
 /// - A total in memory is that of the facts that are stored, at any moment of a transaction:
 ///   ``ObjectStorage`` reports each write. ``store()`` writes them before the commit.
 /// - A total counts as long as the structure that it was computed with is the present one. Any
-///   other one is computed from the facts when it is needed (``complete(objects:)``).
+///   other one is computed from the facts when it is needed (``complete(objects:)``). It does not
+///   stay where facts are written: they would be missing from it, were the structure to return.
 ///
 /// Confined to its connection's queue.
 final class SumTotals {
@@ -32,6 +33,8 @@ final class SumTotals {
     /// By entity, then of the aliases; nil: not computed.
     private var totals: [Total?]
     private var isStored: [Bool]
+    /// Whether a total of another structure is stored.
+    private var isOutdated: [Bool]
     /// Whether a total has changed since the last ``reload()``.
     private var hasChanged = false
     /// Whether a total differs from what was stated before: it has changed, or has to be computed.
@@ -55,6 +58,7 @@ final class SumTotals {
         removeAll = try Statement("DELETE FROM syncd_total", on: connection)
         totals = Array(repeating: nil, count: schema.tables.count + 1)
         isStored = Array(repeating: true, count: totals.count)
+        isOutdated = Array(repeating: false, count: totals.count)
         try reload()
     }
 
@@ -94,11 +98,13 @@ final class SumTotals {
             defer { select.reset() }
             totals[place] = nil
             isStored[place] = true
-            guard try select.step(),
+            isOutdated[place] = try select.step()
+            guard isOutdated[place],
                 select.integer(0) == Int64(bitPattern: structure(place)),
                 let facts = UInt128(bytes: select.blob(1)),
                 let shown = UInt128(bytes: select.blob(2))
             else { continue }
+            isOutdated[place] = false
             totals[place] = Total(facts: facts, shown: shown)
         }
         hasChanged = false
@@ -106,8 +112,13 @@ final class SumTotals {
 
     /// Writes what has changed.
     func store() throws {
-        for place in places where !isStored[place] {
-            guard let total = totals[place] else { continue }
+        for place in places where !isStored[place] || isOutdated[place] {
+            defer { isOutdated[place] = false }
+            guard let total = totals[place] else {
+                remove.bind(shape(place), at: 1)
+                try remove.run()
+                continue
+            }
             upsert.bind(shape(place), at: 1)
             upsert.bind(Int64(bitPattern: structure(place)), at: 2)
             upsert.bind(total.facts.bytes, at: 3)
