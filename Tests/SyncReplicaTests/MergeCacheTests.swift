@@ -34,6 +34,29 @@ struct MergeCacheTests {
         try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
     }
 
+    /// The records of all rows are written for the new column, more than the cache holds.
+    @Test("a column is added to a large table without a WAL, and nobody waits for oneself")
+    func newColumn() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a.db")
+        let replica = try store(path, isLogging: false)
+        let writer = try PlainConnection(path)
+        try writer.run(
+            """
+            WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
+            INSERT INTO t SELECT i, randomblob(10000) FROM n
+            """)
+        _ = try replica.vector
+        try writer.run("ALTER TABLE t ADD COLUMN y")
+        let start = ContinuousClock.now
+        _ = try replica.vector
+        #expect(ContinuousClock.now - start < .seconds(25), "the wait for a lock ends after 30 s")
+        try writer.run("UPDATE t SET y = 1 WHERE id = 1")
+        let batches = try replica.batches(since: VersionVector())
+        let clone = try StoreReplica.clone(at: folder.file("b.db"), from: batches)
+        #expect(try clone.vector == replica.vector)
+    }
+
     @Test(
         "changed pages leave the memory before the commit, and the transaction goes on",
         arguments: [true, false])

@@ -1,4 +1,3 @@
-import Crypto
 import SyncMerge
 import SyncStorage
 import SyncValues
@@ -106,56 +105,5 @@ struct FormerRepairs {
             region.rows[key] = values
         }
         return region
-    }
-}
-
-/// The schema by which the tables show the facts.
-struct ShownStructure {
-    private let settings: Metadata
-    /// Of the statements with identities in place of names: a rename repairs and shows nothing.
-    private let hash: String
-    /// Of the statements as they are, which earlier versions stored.
-    private let plainHash: String
-
-    init(_ storage: ReplicaStorage) {
-        settings = storage.history.settings
-        let names = storage.schema.names
-        hash = Self.hash(storage.structure.map { Self.identified($0, by: names) })
-        plainHash = Self.hash(storage.structure)
-    }
-
-    private static func hash(_ statements: [String]) -> String {
-        SHA256.hash(data: Array(statements.joined(separator: "\u{0}").utf8)).prefix(16)
-            .map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-    }
-
-    /// A statement with the identities of its table and columns, and of the tables that it names.
-    private static func identified(_ sql: String, by names: SchemaNames) -> String {
-        var table: String?
-        let words = SQLTokens(sql).tokens.map { token -> String in
-            if token.text.hasPrefix("'") { return token.text }
-            let word = SQLName.unquoted(token.text)
-            if let table {
-                let column = names.identity(ofColumn: word, table: table)
-                if column != word { return SQLName.folded(column) }
-            }
-            if table == nil, names.hasTable(word) { table = word }
-            return SQLName.folded(names.identity(ofTable: word))
-        }
-        return words.joined(separator: " ")
-    }
-
-    /// Whether the tables were last shown by another schema. A store that does not know is taken
-    /// for shown by this one.
-    /// - Throws: SQLite errors.
-    func isNew() throws -> Bool {
-        let stored = try settings.value(.shown)
-        return stored != .null && stored != .text(hash) && stored != .text(plainHash)
-    }
-
-    /// The tables show the facts by this schema now.
-    /// - Throws: SQLite errors.
-    func store() throws {
-        if try settings.value(.shown) != .text(hash) { try settings.set(.shown, to: .text(hash)) }
     }
 }

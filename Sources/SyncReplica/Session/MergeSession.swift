@@ -89,6 +89,9 @@ final class MergeSession {
     ) throws -> Result {
         let former = self.storage
         do {
+            // Before anything is written: without a WAL the other connection that is asked is kept
+            // out once the cache has spilled.
+            boundaries = try environment.boundaries()
             let isUnseen = try verifyCapture()
             let storage = try prepare()
             try requireIdentity(storage)
@@ -139,8 +142,7 @@ final class MergeSession {
         return transaction
     }
 
-    /// Begins a step of the SQLite transaction that the connection is in. The first one alone asks
-    /// another connection where commits end: later it may be kept out.
+    /// Begins a step of the SQLite transaction that the connection is in.
     func begin(on storage: ReplicaStorage) throws -> MergeTransaction {
         let boundaries = try self.boundaries ?? environment.boundaries()
         self.boundaries = boundaries
