@@ -102,6 +102,38 @@ struct LooseReferenceTests {
         }
     }
 
+    /// Its reference is not shown as it was recorded, so that the rebuilt table shows a repair.
+    @Test("a row that is deleted after its foreign key was changed stays deleted")
+    func deletedAfterRebuild() throws {
+        let (a, b) = try TestStore.pair(
+            in: folder,
+            schema: """
+                CREATE TABLE old(id INTEGER PRIMARY KEY); CREATE TABLE new(id INTEGER PRIMARY KEY);
+                CREATE TABLE item(id INTEGER PRIMARY KEY, ref REFERENCES old ON DELETE SET NULL);
+                INSERT INTO old VALUES (21)
+                """)
+        try a.run("DELETE FROM old")
+        try b.run("INSERT INTO item VALUES (3, 21)")
+        try TestStore.sync(a, b)
+        #expect(try a.rows("SELECT * FROM item") == [[3, .null]])
+        try a.run(
+            """
+            PRAGMA foreign_keys = OFF; BEGIN;
+            CREATE TABLE temporary(id INTEGER PRIMARY KEY, ref REFERENCES new ON DELETE SET NULL);
+            INSERT INTO temporary SELECT * FROM item; DROP TABLE item;
+            ALTER TABLE temporary RENAME TO item; COMMIT; PRAGMA foreign_keys = ON
+            """)
+        try a.run("DELETE FROM item")
+        try TestStore.sync(a, b)
+        for store in [a, b] {
+            #expect(try store.rows("SELECT * FROM item").isEmpty)
+            let opened = try Store.open(store.path)
+            defer { try? opened.close() }
+            let last = try opened.history().flatMap(\.changes).last { $0.object.path == "item/3" }
+            #expect(last?.kind == .delete)
+        }
+    }
+
     @Test("a value that names a row again, which was deleted and restored, is no missed change")
     func targetReturns() throws {
         let (a, b) = try TestStore.pair(

@@ -91,4 +91,22 @@ struct MergedAuthorTests {
         try TestStore.sync(stores[0], stores[1])
         #expect(try mergedUpdates(in: stores[1]) == [["rank \(Value.integer(1))"]])
     }
+
+    @Test("a row that was united with another one is inserted by the change that divides them")
+    func dividedRow() throws {
+        let folder = try TemporaryFolder()
+        let (a, b) = try TestStore.pair(
+            in: folder, schema: "CREATE TABLE t(id INTEGER PRIMARY KEY, n TEXT, u TEXT UNIQUE)")
+        try a.run("INSERT INTO t VALUES (2, 'a', 'same')")
+        _ = try a.replica.vector
+        try b.run("INSERT INTO t VALUES (2, 'b', 'same')")
+        try a.pull(from: b)
+        try b.run("UPDATE t SET u = NULL WHERE id = 2")
+        try a.pull(from: b)
+        #expect(try a.rows("SELECT * FROM t ORDER BY id") == [[2, "a", "same"], [3, "b", .null]])
+        let opened = try Store.open(a.path)
+        defer { try? opened.close() }
+        let kinds = try opened.history().flatMap(\.changes).filter { $0.object.path == "t/3" }
+        #expect(kinds.map(\.kind) == [.insert])
+    }
 }

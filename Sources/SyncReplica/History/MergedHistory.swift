@@ -165,6 +165,12 @@ struct MergedHistory {
                 return [delete(old, in: differences)].compactMap { $0 }
                     + arrival(at: new, in: differences)
             }
+            // It was a part of another row, and has one of its own now.
+            if old != new, !written.inserted.contains(new), let difference = differences[new],
+                difference.before == nil, difference.after != nil
+            {
+                return arrival(at: new, in: differences)
+            }
             let cells = schema.merge.entities[change.entity].cells
             var columns = Set(
                 change.cells.filter(cells.indices.contains).flatMap { cells[$0] })

@@ -243,7 +243,13 @@ struct MissedChanges {
         let before =
             comparison.returnedTables.contains(key.entity) ? nil : comparison.image.rows[key]
         let isRepaired = logged == nil && comparison.repairs?.concern(key) ?? false
-        if isRepaired, row == nil || before == nil { return nil }
+        if isRepaired, row == nil || before == nil {
+            // What was shown, and is not there, was deleted, whatever it would be shown as.
+            guard row == nil, comparison.region.names[key] != nil,
+                !comparison.returnedTables.contains(key.entity)
+            else { return nil }
+            return Missed(key: key, kind: .delete, before: before)
+        }
         let isExpected = logged.map { $0.kind != .delete } ?? (before != nil)
         guard let row else {
             return isExpected
