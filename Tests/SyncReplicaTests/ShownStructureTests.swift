@@ -18,9 +18,13 @@ struct ShownStructureTests {
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func isShownAgain(_ store: TestStore, after change: String) throws -> Bool {
+    /// - Parameter isEarlier: whether a version before this one has stored by what rows are shown.
+    private func isShownAgain(
+        _ store: TestStore, after change: String, isEarlier: Bool = false
+    ) throws -> Bool {
         _ = try store.replica.vector
-        let former = try store.rows("SELECT value FROM syncd_meta WHERE key = 'shown'")[0][0]
+        let shown = isEarlier ? "substr(value, 1, instr(value, ' ') - 1)" : "value"
+        let former = try store.rows("SELECT \(shown) FROM syncd_meta WHERE key = 'shown'")[0][0]
         if change.hasPrefix("alter: ") {
             _ = try Store.alter(store.path, running: String(change.dropFirst(7)))
         } else {
@@ -83,26 +87,7 @@ struct ShownStructureTests {
     @Test("what an earlier version stored counts as the schema that it names")
     func earlierVersion() throws {
         let store = try TestStore(folder.file("a.db"), schema: Self.schema)
-        _ = try store.replica.vector
-        try store.run(
-            """
-            UPDATE syncd_meta SET value = substr(value, 1, instr(value, ' ') - 1)
-            WHERE key = 'shown'
-            """)
-        #expect(try !isShownAgain(store, after: "UPDATE c SET a = 'new'"))
-        try store.run(
-            """
-            UPDATE syncd_meta SET value = substr(value, 1, instr(value, ' ') - 1)
-            WHERE key = 'shown'
-            """)
-        let former = try store.rows("SELECT value FROM syncd_meta WHERE key = 'shown'")[0][0]
-        try store.run("CREATE INDEX i ON c(a, b)")
-        let isNew = try store.replica.run("test") { session in
-            try session.transact { transaction in
-                try transaction.settings.set(.shown, to: former)
-                return try ShownStructure(transaction.storage).isNew()
-            }
-        }
-        #expect(isNew)
+        #expect(try !isShownAgain(store, after: "UPDATE c SET a = 'new'", isEarlier: true))
+        #expect(try isShownAgain(store, after: "CREATE INDEX i ON c(a, b)", isEarlier: true))
     }
 }

@@ -59,6 +59,15 @@ struct TestStore {
         return tables
     }
 
+    /// What the history has of an object, in order.
+    /// - Parameter object: `table/key`.
+    func kinds(of object: String) throws -> [Change.Kind] {
+        let opened = try Store.open(path)
+        defer { try? opened.close() }
+        return try opened.history().flatMap(\.changes).filter { $0.object.path == object }
+            .map(\.kind)
+    }
+
     /// Merges everything that `other` has.
     func pull(from other: TestStore) throws {
         for batch in try other.replica.batches(since: replica.vector) {

@@ -58,7 +58,9 @@ final class EntityRows {
         one.bind(key.values)
         defer { one.reset() }
         while try one.step() {
-            if keyColumns.map({ one.value($0) }) == key.values { return known(one) }
+            if zip(keyColumns, key.values).allSatisfy({ one.value($0) == $1 }) {
+                return known(one)
+            }
         }
         return nil
     }

@@ -23,7 +23,6 @@ struct ShownStructure {
     private let hash: String
     /// Of the statements as they are, which earlier versions stored.
     private let plainHash: String
-
     /// A hash for each table and each default.
     private let essentials: [String]
 

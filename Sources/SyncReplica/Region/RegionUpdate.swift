@@ -277,8 +277,11 @@ struct RegionUpdate {
     ) throws -> StoredObject {
         guard object.key == nil, let number = object.number else { return object }
         let key = RowKey(entity: object.record.entity, [.integer(number)])
-        let holder = given.contains(key) ? nil : try storage.objects.uid(of: key)
-        guard given.contains(key) || holder != nil && holder != uid else { return object }
+        if !given.contains(key) {
+            guard let holder = try storage.objects.uid(of: key), holder != uid else {
+                return object
+            }
+        }
         var object = object
         object.number = nil
         return object

@@ -7,7 +7,8 @@ import SyncStorage
 /// A transaction of any size takes as much memory as its cache: what does not fit is written before
 /// the commit, in WAL mode to the WAL, in the rollback journal modes to the database. There that
 /// keeps out readers until the commit, like any large transaction of SQLite, and two things follow:
-/// - Another connection of this process cannot be asked meanwhile (``begin(on:)``).
+/// - Another connection of this process cannot be asked meanwhile: where commits end in the log
+///   is asked before anything is written.
 /// - While other programs read, what does not fit stays in memory: nothing waits for them before
 ///   the commit.
 extension MergeSession {

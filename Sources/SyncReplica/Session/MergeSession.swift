@@ -26,7 +26,7 @@ final class MergeSession {
     private let triggers: FiringTriggers
     private var storage: ReplicaStorage?
     /// Where the commits end that the open write transaction found in the log.
-    private var boundaries: [Boundary]?
+    private var boundaries: [Boundary] = []
 
     /// - Throws: `internalFault` when the connection is closed.
     init(
@@ -70,7 +70,7 @@ final class MergeSession {
     ) throws -> Result {
         var start: ContinuousClock.Instant?
         defer {
-            boundaries = nil
+            boundaries = []
             environment.endWriting()
             start.map { environment.tally.count(transaction: .now - $0) }
         }
@@ -95,11 +95,12 @@ final class MergeSession {
             let isUnseen = try verifyCapture()
             let storage = try prepare()
             try requireIdentity(storage)
-            let structure = ShownStructure(storage)
-            let isRestructured = try structure.isNew()
+            // One schema is one storage.
+            let structure = former === storage ? nil : ShownStructure(storage)
+            let isRestructured = try structure?.isNew() ?? false
             var transaction = try recordLocal(
                 on: storage, isUnseen: isUnseen, isRestructured: isRestructured)
-            try structure.store()
+            try structure?.store()
             if former !== storage {
                 try WaitingMerge(transaction).merge()
                 try SchemaRecording(transaction).record()
@@ -144,9 +145,7 @@ final class MergeSession {
 
     /// Begins a step of the SQLite transaction that the connection is in.
     func begin(on storage: ReplicaStorage) throws -> MergeTransaction {
-        let boundaries = try self.boundaries ?? environment.boundaries()
-        self.boundaries = boundaries
-        return try MergeTransaction(
+        try MergeTransaction(
             storage: storage, database: database, identity: identity, environment: environment,
             boundaries: boundaries)
     }
